@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(FUSE3 REQUIRED IMPORTED_TARGET fuse3>=3.14)
+pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4>=1.9.4)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash>=0.8.1)
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto>=3)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.14)
+if(TACFS_TESTS)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka>=1.1.5)
+endif()

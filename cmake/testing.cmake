@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# How tests are declared. All of them may run at the same time.
+
+find_program(TACFS_PYTHON python3 REQUIRED)
+
+# ctest reads this before it runs a test. What the caller's environment says is
+# left alone, so that one can try other options without configuring again.
+set(TACFS_SHARED_DEFAULT "${PROJECT_SOURCE_DIR}/../shared")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/test-environment.cmake.in
+  ${PROJECT_BINARY_DIR}/test-environment.cmake @ONLY)
+
+function(tacfs_test name label)
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${label}
+    SKIP_RETURN_CODE 77
+    ENVIRONMENT "TACFS_BIN=$<TARGET_FILE:tacfs>")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES
+    ${PROJECT_BINARY_DIR}/test-environment.cmake)
+endfunction()
+
+# tacfs_unit_test(NAME SOURCES file... LINK library...): a cmocka program.
+function(tacfs_unit_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} PkgConfig::CMOCKA)
+  add_test(NAME ${name} COMMAND ${name})
+  tacfs_test(${name} unit)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+# tacfs_fuzz_target(NAME SOURCES file... CORPUS dir... LINK library...): one
+# LLVMFuzzerTestOneInput(). Directories are absolute, or below tests/corpus.
+# Without TACFS_FUZZ the inputs found there are replayed as an ordinary test;
+# with it libFuzzer starts from them and keeps what it finds in the build
+# directory.
+function(tacfs_fuzz_target name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;CORPUS;LINK")
+  set(corpus)
+  foreach(dir IN LISTS arg_CORPUS)
+    cmake_path(ABSOLUTE_PATH dir BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests/corpus)
+    if(NOT IS_DIRECTORY ${dir})
+      message(FATAL_ERROR "${name}: there is no corpus directory ${dir}")
+    endif()
+    list(APPEND corpus ${dir})
+  endforeach()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+  if(TACFS_FUZZ)
+    set(found ${CMAKE_CURRENT_BINARY_DIR}/found/${name})
+    file(MAKE_DIRECTORY ${found})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    add_test(NAME ${name} COMMAND ${name} -max_total_time=${TACFS_FUZZ_SECONDS}
+      -timeout=25 -rss_limit_mb=2048 -print_final_stats=1
+      -artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/${name}- ${found} ${corpus})
+    math(EXPR timeout "${TACFS_FUZZ_SECONDS} * 2 + 300")
+  else()
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.c)
+    add_test(NAME ${name} COMMAND ${name} ${corpus})
+    set(timeout 600)
+  endif()
+  tacfs_test(${name} fuzz)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
+endfunction()
+
+# tacfs_script_tests(DIR): every tests/DIR/test_*.py is a test labelled DIR.
+# Other files there are modules of theirs.
+function(tacfs_script_tests dir)
+  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/test_*.py)
+  foreach(script IN LISTS scripts)
+    cmake_path(GET script STEM stem)
+    set(name ${dir}.${stem})
+    add_test(NAME ${name} COMMAND ${TACFS_PYTHON} ${script})
+    tacfs_test(${name} ${dir})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+  endforeach()
+endfunction()

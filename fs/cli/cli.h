@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_CLI_CLI_H
+#define TACFS_FS_CLI_CLI_H
+
+/*
+ * The subcommands of `tacfs`, and how they speak. A command gets its own name
+ * as argv[0], reports its failure once on standard error, and returns one of
+ * the statuses. `--help` never reaches it.
+ */
+
+#include <stdio.h>
+
+enum cli_status { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
+
+struct command {
+	const char *name;
+	const char *summary; /* one line */
+	const char *help;    /* lines of text */
+	int (*run)(int argc, char **argv);
+};
+
+int show_command(int argc, char **argv);
+int stats_command(int argc, char **argv);
+
+/* "tacfs: COMMAND: SUBJECT: reason". Returns CLI_FAILURE. */
+int cli_fail(const char *command, const char *subject, int err);
+int cli_fail_why(const char *command, const char *subject, const char *why);
+
+/* "tacfs: COMMAND: problem" and where help is. Returns CLI_USAGE. */
+int cli_usage(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* For getopt_long's '?' or ':', with opterr 0: names the option. */
+int cli_bad_option(char *const *argv);
+
+/* Flushes standard output. Returns CLI_OK, or fails when it was not written. */
+int cli_end_output(const char *command);
+
+#endif

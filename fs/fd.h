@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_FD_H
+#define TACFS_FS_FD_H
+
+/*
+ * Files by descriptor: the one place that loops over short reads and writes and
+ * over EINTR. All return 0 or a negative errno unless they say otherwise.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Exactly `size` bytes from `offset`; -ENODATA when the file ends before. */
+int fd_read_at(int fd, void *bytes, size_t size, uint64_t offset);
+int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset);
+
+/*
+ * A new empty file in the directory `dir` that has no name (O_TMPFILE), or,
+ * where the file system has no such thing, one whose name was removed again.
+ * Readable and writable, mode 0600. Returns the descriptor or a negative errno.
+ */
+int fd_temp(int dir);
+
+/*
+ * A file being built in `tmp`, to appear whole under its name or not at all:
+ * nameless where O_TMPFILE works, else under a random name.
+ */
+struct fd_draft {
+	int fd;
+	int tmp;       /* borrowed: the directory */
+	char name[40]; /* in tmp; empty when nameless */
+};
+
+int fd_draft_open(int tmp, mode_t mode, struct fd_draft *draft);
+/* Gives it its name: -EEXIST when that is taken. */
+int fd_draft_link(struct fd_draft *draft, int dir, const char *name);
+/* Gives it its name, in place of what had it. */
+int fd_draft_replace(struct fd_draft *draft, int dir, const char *name);
+/* Closes it; what was neither linked nor replaced is gone. */
+void fd_draft_close(struct fd_draft *draft);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_STORE_PUBLISH_H
+#define TACFS_FS_STORE_PUBLISH_H
+
+/*
+ * Publishing: content becomes the version that a name shows, in one atomic
+ * step. docs/format.md, "Protocols".
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "fs/store/version.h"
+
+struct publication {
+	int dir; /* below refs/<namespace> */
+	const char *name;
+	int content; /* a file of meta.size bytes that nobody writes
+			meanwhile; -1 when meta.size is 0 */
+	struct manifest_meta meta; /* all but the hashes and the publisher */
+	const char *const *names;  /* what an .idx names */
+	size_t name_count;
+	bool exclusive; /* -EEXIST when the name is taken */
+	bool durable;	/* on disk when this returns, not only visible */
+};
+
+/*
+ * Returns 0 and the new version; or a negative errno, and then the name shows
+ * what it showed before: -ENOENT when the directory was removed, -ENOSPC, ...
+ */
+int store_publish(struct store *store, const struct publication *p,
+		  struct version **out);
+
+/*
+ * Publishes the content of `old` again, as `name`, with other attributes
+ * (mode, mtime, kind, verdict, renderer, readable_size, ino of `meta`) and
+ * names. Same errors; with `exclusive` as above.
+ */
+int store_republish(struct store *store, struct version *old,
+		    const struct publication *p, struct version **out);
+
+#endif

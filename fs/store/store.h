@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_STORE_STORE_H
+#define TACFS_FS_STORE_STORE_H
+
+/*
+ * The backing store: a directory that any number of mounts use at once. This
+ * header opens it; version.h reads from it, publish.h writes to it. Layout and
+ * file formats: docs/format.md. A store may be used from any number of threads.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "fs/log.h"
+
+struct store;
+
+struct store_config {
+	bool create;	       /* make the store when the path is missing or an
+				  empty directory */
+	const char *space;     /* the namespace; NULL for "default" */
+	const struct log *log; /* borrowed; may be NULL */
+};
+
+/*
+ * Opens the store at `path`. Returns 0; -ENOENT when it is not there (or not a
+ * store) and create is false; -ENOTSUP when it has a format or a feature this
+ * program does not know; -EBADMSG when FORMAT is damaged; -ENOTEMPTY when the
+ * directory holds something else than a store; other errnos. On failure `why`
+ * holds one line that says what is wrong.
+ */
+int store_open(const char *path, const struct store_config *config,
+	       struct store **store, char *why, size_t why_size);
+void store_close(struct store *store);
+
+/* The directory refs/<namespace>; borrowed. */
+int store_refs(const struct store *store);
+/* The directory tmp; borrowed. For private content (fd_temp()). */
+int store_tmp(const struct store *store);
+/* The store's directory itself; borrowed. */
+int store_root(const struct store *store);
+const struct log *store_log(const struct store *store);
+
+/* Whether what this uid published may be served: itself, and root. */
+bool store_trusts(const struct store *store, uid_t uid);
+
+#endif

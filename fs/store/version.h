@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_STORE_VERSION_H
+#define TACFS_FS_STORE_VERSION_H
+
+/*
+ * One published version of one file: a parsed manifest, and access to the
+ * content. A version never changes and is counted: it stays readable as long as
+ * somebody holds it, whatever is published or unlinked meanwhile.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "codec/manifest.h"
+#include "fs/store/store.h"
+
+struct version;
+
+struct version *version_get(struct version *v);
+void version_put(struct version *v); /* NULL is fine */
+
+const struct manifest_meta *version_meta(const struct version *v);
+/* The files that an .idx names; count 0 for everything else. */
+const char *const *version_names(const struct version *v, size_t *count);
+
+/*
+ * Reads and checks the manifest `name` in the directory `dir`. Returns 0;
+ * -ENOENT when there is none that may be served: missing; damaged (it is then
+ * moved to quarantine/ and logged); of a publisher who is not trusted; of a
+ * newer format (logged); -EISDIR for a directory; -ELOOP for a symlink;
+ * -ENXIO for any other kind of file; other errnos of the file system.
+ */
+int version_load(struct store *store, int dir, const char *name,
+		 struct version **out);
+
+/* Whether `name` in `dir` still is the manifest that `v` was read from. */
+bool version_is_current(const struct version *v, int dir, const char *name);
+
+/*
+ * Makes sure, before anything is read, that every stored block is there and
+ * whole. A pack's blocks are verified once, and again only if the identity of
+ * the pack (inode, size, ctime) changed. A block whose place is damaged is
+ * looked for elsewhere in the store. When one is lost the manifest is moved to
+ * quarantine/ (unless the name has another version by now) and -ENOENT is
+ * returned; -EIO and other errnos only for what the system says.
+ */
+int version_verify(struct store *store, struct version *v, int dir,
+		   const char *name);
+
+/*
+ * Reads content. Returns how many bytes, short only at the end of the file;
+ * -EIO when a block cannot be read any more. Every byte was checked.
+ */
+ssize_t version_read(struct store *store, struct version *v, uint64_t offset,
+		     void *bytes, size_t size);
+
+/*
+ * Moves the manifest of `v` from `name` to quarantine/ with a reason, unless
+ * the name has another version by now. Returns 0 also then.
+ */
+int version_quarantine(struct store *store, const struct version *v, int dir,
+		       const char *name, const char *reason);
+
+#endif
