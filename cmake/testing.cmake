@@ -5,7 +5,8 @@ find_program(TACFS_PYTHON python3 REQUIRED)
 
 # ctest reads this before it runs a test. What the caller's environment says is
 # left alone, so that one can try other options without configuring again.
-set(TACFS_SHARED_DEFAULT "${PROJECT_SOURCE_DIR}/../shared")
+cmake_path(GET PROJECT_SOURCE_DIR PARENT_PATH TACFS_SHARED_DEFAULT)
+cmake_path(APPEND TACFS_SHARED_DEFAULT shared)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/test-environment.cmake.in
   ${PROJECT_BINARY_DIR}/test-environment.cmake @ONLY)
 
