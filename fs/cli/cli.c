@@ -52,9 +52,20 @@ int cli_bad_option(char *const *argv)
 	return cli_usage(argv[0], "bad option '%s'", argv[optind - 1]);
 }
 
+int cli_no_options(int argc, char **argv)
+{
+	static const struct option none[] = {{NULL, 0, NULL, 0}};
+
+	opterr = 0;
+	if (getopt_long(argc, argv, "", none, NULL) != -1)
+		return cli_bad_option(argv);
+	return CLI_OK;
+}
+
 int cli_end_output(const char *command)
 {
 	if (fflush(stdout) || ferror(stdout))
-		return cli_fail(command, "standard output", -errno);
+		return cli_fail(command, "standard output",
+				errno ? -errno : -EIO);
 	return CLI_OK;
 }

@@ -33,6 +33,11 @@ int cli_usage(const char *command, const char *format, ...)
 /* For getopt_long's '?' or ':', with opterr 0: names the option. */
 int cli_bad_option(char *const *argv);
 
+/* For a command without options: skips "--", refuses everything else. Returns
+ * CLI_OK, and optind is at the first argument; or CLI_USAGE, reported.
+ */
+int cli_no_options(int argc, char **argv);
+
 /* Flushes standard output. Returns CLI_OK, or fails when it was not written. */
 int cli_end_output(const char *command);
 

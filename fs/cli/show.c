@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/writer.h"
+#include "compiler/readable.h"
+#include "fs/cli/cli.h"
+#include "fs/own.h"
+
+enum { SHOW_MAX = READABLE_MAX, PIECE = 64 * 1024 };
+
+static void own_fclose(FILE **file)
+{
+	if (*file && *file != stdin)
+		fclose(*file);
+}
+
+#define AUTO_FCLOSE __attribute__((cleanup(own_fclose)))
+#define AUTO_WRITER __attribute__((cleanup(writer_free)))
+
+static int read_all(FILE *file, struct writer *out)
+{
+	AUTO_FREE char *piece = malloc(PIECE);
+
+	if (!piece)
+		return -ENOMEM;
+	while (!out->err) {
+		size_t size = fread(piece, 1, PIECE, file);
+
+		if (ferror(file))
+			return -errno;
+		if (!size)
+			break;
+		writer_put(out, piece, size);
+	}
+	return out->err;
+}
+
+static int read_input(const char *path, struct writer *out)
+{
+	AUTO_FCLOSE FILE *file = NULL;
+
+	file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");
+	if (!file)
+		return -errno;
+	return read_all(file, out);
+}
+
+static int show(const char *path)
+{
+	AUTO_WRITER struct writer input = writer_upto(SHOW_MAX);
+	AUTO_WRITER struct writer text = writer_upto(READABLE_MAX);
+	int err = read_input(path, &input);
+
+	if (!err)
+		err = readable_render(input.bytes, input.size, &text);
+	if (err)
+		return cli_fail("show", path, err);
+	fwrite(text.bytes, 1, text.size, stdout);
+	return cli_end_output("show");
+}
+
+int show_command(int argc, char **argv)
+{
+	int status = cli_no_options(argc, argv);
+
+	if (status)
+		return status;
+	if (argc - optind != 1)
+		return cli_usage("show", "one FILE is needed, or -");
+	return show(argv[optind]);
+}
