@@ -13,12 +13,9 @@ enum {
 	REFERENCE_COST = 48
 };
 
-/* Too large for a thread's stack. */
+/* Too large for a thread's stack; BLOCK_FAST without a reference has none. */
 struct scratch {
-	union {
-		LZ4_stream_t fast;
-		LZ4_streamHC_t small;
-	} state;
+	LZ4_streamHC_t small;
 	char stored[BLOCK_MAX];
 };
 
@@ -38,12 +35,23 @@ bool block_id_equal(const struct block_id *a, const struct block_id *b)
 }
 
 /* These give the stored size, or 0 when more than `room` would be needed. */
+static int encode_fast(const char *raw, int size,
+		       struct block_reference reference, char *stored, int room)
+{
+	LZ4_stream_t stream;
+
+	if (!reference.bytes)
+		return LZ4_compress_default(raw, stored, size, room);
+	LZ4_initStream(&stream, sizeof(stream));
+	LZ4_loadDict(&stream, reference.bytes, (int)reference.size);
+	return LZ4_compress_fast_continue(&stream, raw, stored, size, room, 1);
+}
+
 static int encode_small(struct scratch *s, const char *raw, int size,
 			struct block_reference reference, char *stored,
 			int room)
 {
-	LZ4_streamHC_t *stream =
-	    LZ4_initStreamHC(&s->state.small, sizeof(s->state.small));
+	LZ4_streamHC_t *stream = LZ4_initStreamHC(&s->small, sizeof(s->small));
 
 	LZ4_resetStreamHC_fast(stream, HC_LEVEL);
 	if (reference.bytes)
@@ -51,60 +59,60 @@ static int encode_small(struct scratch *s, const char *raw, int size,
 	return LZ4_compress_HC_continue(stream, raw, stored, size, room);
 }
 
-static int encode_fast(struct scratch *s, const char *raw, int size,
-		       struct block_reference reference, char *stored, int room)
-{
-	LZ4_stream_t *stream =
-	    LZ4_initStream(&s->state.fast, sizeof(s->state.fast));
-
-	LZ4_loadDict(stream, reference.bytes, (int)reference.size);
-	return LZ4_compress_fast_continue(stream, raw, stored, size, room, 1);
-}
-
-/* Like those, with the effort asked for. `s` may be NULL for BLOCK_FAST. */
+/* LZ4HC is slow to find out that nothing gains; LZ4 is asked first. */
 static int encode_alone(struct scratch *s, const char *raw, int size,
 			enum block_effort effort, char *stored)
 {
 	struct block_reference none = {NULL, 0};
+	int fast = encode_fast(raw, size, none, stored, size - 1);
 
-	if (effort == BLOCK_FAST)
-		return LZ4_compress_default(raw, stored, size, size - 1);
+	if (fast <= 0 || effort == BLOCK_FAST)
+		return fast;
 	return encode_small(s, raw, size, none, stored, size - 1);
 }
 
+/* Into s->stored. `alone` is what encode_alone() gave. */
 static int encode_against(struct scratch *s, const char *raw, int size,
 			  enum block_effort effort,
-			  struct block_reference reference, int room)
+			  struct block_reference reference, int alone)
 {
+	int room = (alone > 0 ? alone : size) - REFERENCE_COST - 1;
+	int fast = 0;
+
 	if (room <= 0)
 		return 0;
 	if (effort == BLOCK_FAST)
-		return encode_fast(s, raw, size, reference, s->stored, room);
+		return encode_fast(raw, size, reference, s->stored, room);
+	if (alone <= 0)
+		fast = encode_fast(raw, size, reference, s->stored, room);
+	if (alone <= 0 && fast <= 0)
+		return 0;
 	return encode_small(s, raw, size, reference, s->stored, room);
 }
 
 /* The best of all encodings, into `stored`. */
-static size_t encode(struct scratch *s, const void *raw, int size,
-		     enum block_effort effort, struct block_reference reference,
-		     void *stored, enum block_encoding *encoding)
+static int encode(struct scratch *s, const void *raw, int size,
+		  enum block_effort effort, struct block_reference reference,
+		  void *stored, enum block_encoding *encoding)
 {
-	int best = encode_alone(s, raw, size, effort, stored);
+	int alone = encode_alone(s, raw, size, effort, stored);
 	int against = 0;
 
-	*encoding = best > 0 ? BLOCK_LZ4 : BLOCK_RAW;
-	if (best <= 0)
-		best = size;
 	if (reference.bytes)
-		against = encode_against(s, raw, size, effort, reference,
-					 best - REFERENCE_COST - 1);
+		against =
+		    encode_against(s, raw, size, effort, reference, alone);
 	if (against > 0) {
 		memcpy(stored, s->stored, (size_t)against);
 		*encoding = BLOCK_LZ4_REFERENCE;
-		best = against;
-	} else if (*encoding == BLOCK_RAW) {
-		memcpy(stored, raw, (size_t)size);
+		return against;
 	}
-	return (size_t)best;
+	if (alone > 0) {
+		*encoding = BLOCK_LZ4;
+		return alone;
+	}
+	memcpy(stored, raw, (size_t)size);
+	*encoding = BLOCK_RAW;
+	return size;
 }
 
 int block_encode(const void *raw, size_t size, enum block_effort effort,
@@ -118,8 +126,8 @@ int block_encode(const void *raw, size_t size, enum block_effort effort,
 		if (!s)
 			return -ENOMEM;
 	}
-	*stored_size =
-	    encode(s, raw, (int)size, effort, reference, stored, encoding);
+	*stored_size = (size_t)encode(s, raw, (int)size, effort, reference,
+				      stored, encoding);
 	free(s);
 	return 0;
 }

@@ -32,7 +32,10 @@ struct block_id {
 struct block_id block_id_of(const void *raw, size_t size, uint64_t seed);
 bool block_id_equal(const struct block_id *a, const struct block_id *b);
 
-/* Borrowed raw bytes of another block, or { NULL, 0 } for none. */
+/*
+ * Borrowed raw bytes of another block, at most BLOCK_MAX, or { NULL, 0 } for
+ * none. A reference must itself be stored without one.
+ */
 struct block_reference {
 	const void *bytes;
 	size_t size;
@@ -40,7 +43,8 @@ struct block_reference {
 
 /*
  * Encodes `raw` (1 to BLOCK_MAX bytes) into `stored` (room for BLOCK_MAX) in
- * the smallest of the encodings that apply: BLOCK_RAW unless another gains.
+ * the smallest of the encodings that apply: BLOCK_RAW unless another gains, and
+ * the reference only if it saves more than its entry in a pack's table takes.
  * Returns 0, or -ENOMEM.
  */
 int block_encode(const void *raw, size_t size, enum block_effort effort,
