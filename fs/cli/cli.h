@@ -19,8 +19,8 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
-int show_command(int argc, char **argv);
-int stats_command(int argc, char **argv);
+extern const struct command command_show;
+extern const struct command command_stats;
 
 /* "tacfs: COMMAND: SUBJECT: reason". Returns CLI_FAILURE. */
 int cli_fail(const char *command, const char *subject, int err);

@@ -6,15 +6,21 @@
 
 #include "fs/cli/cli.h"
 
-static const struct command commands[] = {
-    {NULL, NULL, NULL, NULL},
+static const struct command *const commands[] = {
+#ifdef HAVE_READABLE
+    &command_show,
+#endif
+#ifdef HAVE_STORE
+    &command_stats,
+#endif
+    NULL,
 };
 
 static const struct command *find_command(const char *name)
 {
-	for (const struct command *c = commands; c->name; c++)
-		if (strcmp(c->name, name) == 0)
-			return c;
+	for (const struct command *const *c = commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
 	return NULL;
 }
 
@@ -26,8 +32,8 @@ static void print_help(FILE *to)
 	      "A file system for TorchAir compile caches.\n"
 	      "\n",
 	      to);
-	for (const struct command *c = commands; c->name; c++)
-		fprintf(to, "  %-8s %s\n", c->name, c->summary);
+	for (const struct command *const *c = commands; *c; c++)
+		fprintf(to, "  %-8s %s\n", (*c)->name, (*c)->summary);
 }
 
 static bool asks_for_help(int argc, char **argv)

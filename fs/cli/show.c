@@ -62,7 +62,7 @@ static int show(const char *path)
 	return cli_end_output("show");
 }
 
-int show_command(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	int status = cli_no_options(argc, argv);
 
@@ -72,3 +72,14 @@ int show_command(int argc, char **argv)
 		return cli_usage("show", "one FILE is needed, or -");
 	return show(argv[optind]);
 }
+
+const struct command command_show = {
+    .name = "show",
+    .summary = "write the readable text of a compiled_module",
+    .help = "usage: tacfs show FILE|-\n"
+	    "\n"
+	    "Writes what readable.py says of the compiled_module FILE, or of\n"
+	    "standard input, to standard output. Of anything else it says, in\n"
+	    "comments, what is wrong and where. FILE may have 256 MiB.\n",
+    .run = run,
+};

@@ -124,7 +124,7 @@ static int measure(const char *path, struct store_measures *m)
 	return err ? cli_fail("stats", path, err) : CLI_OK;
 }
 
-int stats_command(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	static const struct option options[] = {
 	    {"json", no_argument, NULL, 'j'},
@@ -146,3 +146,15 @@ int stats_command(int argc, char **argv)
 		return CLI_FAILURE;
 	return json ? print_json(&m) : print_text(&m);
 }
+
+const struct command command_stats = {
+    .name = "stats",
+    .summary = "compare what is stored with what was written",
+    .help = "usage: tacfs stats [--json] STORE\n"
+	    "\n"
+	    "Walks the whole STORE and writes how much it takes, and of what,\n"
+	    "against how much was written to it.\n"
+	    "\n"
+	    "  --json  as a JSON object; tacfs(1) says what its members are\n",
+    .run = run,
+};
