@@ -11,13 +11,6 @@
 
 enum { SHOW_MAX = READABLE_MAX, PIECE = 64 * 1024 };
 
-static void own_fclose(FILE **file)
-{
-	if (*file && *file != stdin)
-		fclose(*file);
-}
-
-#define AUTO_FCLOSE __attribute__((cleanup(own_fclose)))
 #define AUTO_WRITER __attribute__((cleanup(writer_free)))
 
 static int read_all(FILE *file, struct writer *out)
@@ -40,12 +33,17 @@ static int read_all(FILE *file, struct writer *out)
 
 static int read_input(const char *path, struct writer *out)
 {
-	AUTO_FCLOSE FILE *file = NULL;
+	FILE *file;
+	int err;
 
-	file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");
+	if (strcmp(path, "-") == 0)
+		return read_all(stdin, out);
+	file = fopen(path, "rbe");
 	if (!file)
 		return -errno;
-	return read_all(file, out);
+	err = read_all(file, out);
+	fclose(file);
+	return err;
 }
 
 static int show(const char *path)
