@@ -4,34 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
-#include "codec/le.h"
+#include "codec/manifest_layout.h"
 #include "codec/reader.h"
 
-#define TAG(a, b, c, d) ((a) | (b) << 8 | (c) << 16 | (d) << 24)
-
-/* In the order in which sections stand: ascending, as numbers. */
-enum tag {
-	TAG_DATA = TAG('D', 'A', 'T', 'A'),
-	TAG_META = TAG('M', 'E', 'T', 'A'),
-	TAG_NAME = TAG('N', 'A', 'M', 'E'),
-	TAG_PACK = TAG('P', 'A', 'C', 'K'),
-	TAG_BLKS = TAG('B', 'L', 'K', 'S')
-};
-
 enum {
-	HEADER_SIZE = 32,
-	FILE_SIZE_AT = 16, /* in the header */
-
-	META_SIZE = 104,
-	BLOCK_ENTRY_SIZE = 36,
 	NAME_ENTRY_MIN = 3,
 	NAME_SIZE_MAX = 255,
 	MODE_MASK = 07777,
-	NSEC_END = 1000000000,
-	FLAG_CRITICAL = 1
+	NSEC_END = 1000000000
 };
 
-static const char magic[8] = "TACFSMAN";
 static const struct digest no_id;
 
 /* What the sections gave so far. */
@@ -84,8 +66,7 @@ static const char *content_fault(const struct manifest *m)
 	return NULL;
 }
 
-/* What breaks the rules that hold for both directions, or NULL. */
-static const char *manifest_fault(const struct manifest *m)
+const char *manifest_fault(const struct manifest *m)
 {
 	const char *fault = meta_fault(&m->meta);
 
@@ -99,131 +80,6 @@ static const char *manifest_fault(const struct manifest *m)
 	for (size_t i = 0; i < m->name_count && !fault; i++)
 		fault = name_fault(m->names[i]);
 	return fault;
-}
-
-static void write_meta(const struct manifest_meta *meta, struct writer *out)
-{
-	writer_le64(out, meta->ino);
-	writer_le64(out, meta->size);
-	writer_le64(out, (uint64_t)meta->mtime_sec);
-	writer_le32(out, meta->mtime_nsec);
-	writer_le32(out, meta->mode);
-	writer_le32(out, meta->uid);
-	writer_le32(out, meta->gid);
-	writer_u8(out, meta->kind);
-	writer_u8(out, meta->verdict);
-	writer_le16(out, 0);
-	writer_le32(out, meta->renderer);
-	writer_le64(out, meta->readable_size);
-	writer_put(out, meta->digest.b, DIGEST_SIZE);
-	writer_put(out, meta->sha256, SHA256_SIZE);
-}
-
-static void write_blocks(const struct manifest *m, struct writer *out)
-{
-	for (size_t i = 0; i < m->block_count; i++) {
-		const struct manifest_block *block = &m->blocks[i];
-
-		writer_put(out, block->id.digest.b, DIGEST_SIZE);
-		writer_le64(out, block->id.check);
-		writer_le32(out, block->id.size);
-		writer_le32(out, block->pack);
-		writer_le32(out, block->number);
-	}
-}
-
-static size_t names_size(const struct manifest *m)
-{
-	size_t size = 0;
-
-	for (size_t i = 0; i < m->name_count; i++)
-		size += 2 + strlen(m->names[i]);
-	return size;
-}
-
-static void write_names(const struct manifest *m, struct writer *out)
-{
-	for (size_t i = 0; i < m->name_count; i++) {
-		writer_le16(out, (uint16_t)strlen(m->names[i]));
-		writer_string(out, m->names[i]);
-	}
-}
-
-static void write_packs(const struct manifest *m, struct writer *out)
-{
-	for (size_t i = 0; i < m->pack_count; i++)
-		writer_put(out, m->packs[i].b, DIGEST_SIZE);
-}
-
-static void write_section_header(enum tag tag, size_t size, struct writer *out)
-{
-	writer_le32(out, tag);
-	writer_le32(out, FLAG_CRITICAL);
-	writer_le64(out, size);
-}
-
-/* Empty ones are left out. */
-static void write_sections(const struct manifest *m, struct writer *out)
-{
-	if (m->content && m->meta.size) {
-		write_section_header(TAG_DATA, (size_t)m->meta.size, out);
-		writer_put(out, m->content, (size_t)m->meta.size);
-	}
-	write_section_header(TAG_META, META_SIZE, out);
-	write_meta(&m->meta, out);
-	if (m->name_count) {
-		write_section_header(TAG_NAME, names_size(m), out);
-		write_names(m, out);
-	}
-	if (m->pack_count) {
-		write_section_header(TAG_PACK, m->pack_count * DIGEST_SIZE,
-				     out);
-		write_packs(m, out);
-	}
-	if (m->block_count) {
-		write_section_header(TAG_BLKS,
-				     m->block_count * BLOCK_ENTRY_SIZE, out);
-		write_blocks(m, out);
-	}
-}
-
-static uint32_t section_count(const struct manifest *m)
-{
-	return 1u + (m->content && m->meta.size) + (m->name_count != 0) +
-	       (m->pack_count != 0) + (m->block_count != 0);
-}
-
-static void write_header(const struct manifest *m, struct writer *out)
-{
-	writer_put(out, magic, sizeof(magic));
-	writer_le32(out, MANIFEST_VERSION);
-	writer_le32(out, section_count(m));
-	writer_le64(out, 0); /* the file's size, once it is known */
-	writer_le64(out, 0);
-}
-
-int manifest_write(const struct manifest *m, struct writer *out)
-{
-	size_t start = out->size;
-	struct digest digest;
-	size_t covered;
-	le64 file_size;
-
-	if (manifest_fault(m) || m->meta.verdict > VERDICT_FOREIGN)
-		return -EINVAL;
-	write_header(m, out);
-	write_sections(m, out);
-	if (out->err)
-		return out->err;
-	covered = out->size - start;
-	if (covered > MANIFEST_MAX - DIGEST_SIZE)
-		return -EINVAL;
-	file_size = le64_of(covered + DIGEST_SIZE);
-	memcpy(out->bytes + start + FILE_SIZE_AT, &file_size,
-	       sizeof(file_size));
-	digest = digest_of(out->bytes + start, covered);
-	writer_put(out, digest.b, DIGEST_SIZE);
-	return out->err;
 }
 
 static void read_data(struct parse *p, struct reader *r)
@@ -309,7 +165,7 @@ static void read_packs(struct parse *p, struct reader *r)
 
 static void read_blocks(struct parse *p, struct reader *r)
 {
-	size_t count = reader_left(r) / BLOCK_ENTRY_SIZE;
+	size_t count = reader_left(r) / MANIFEST_BLOCK_SIZE;
 	uint64_t start = 0;
 
 	p->m.blocks = take_memory_for(p, r, count, sizeof(*p->m.blocks));
@@ -333,8 +189,9 @@ static const struct section {
 	uint32_t tag;
 	void (*read)(struct parse *p, struct reader *r);
 } known_sections[] = {
-    {TAG_DATA, read_data},  {TAG_META, read_meta},   {TAG_NAME, read_names},
-    {TAG_PACK, read_packs}, {TAG_BLKS, read_blocks},
+    {MANIFEST_DATA, read_data},	  {MANIFEST_META, read_meta},
+    {MANIFEST_NAME, read_names},  {MANIFEST_PACK, read_packs},
+    {MANIFEST_BLKS, read_blocks},
 };
 
 static const struct section *find_section(uint32_t tag)
@@ -361,6 +218,13 @@ static void read_known(struct parse *p, const struct section *section,
 		reader_fail(&p->in, r.err, r.why);
 }
 
+static const uint8_t *take_section(struct reader *in, uint64_t size)
+{
+	if (size > reader_left(in))
+		reader_fail(in, -EBADMSG, "a section is longer than the file");
+	return reader_take(in, (size_t)size);
+}
+
 /* *last is the tag of the section before. */
 static void read_section(struct parse *p, uint32_t *last)
 {
@@ -368,14 +232,14 @@ static void read_section(struct parse *p, uint32_t *last)
 	uint32_t tag = reader_le32(in);
 	uint32_t flags = reader_le32(in);
 	uint64_t size = reader_le64(in);
-	const uint8_t *bytes = reader_take(in, (size_t)size);
+	const uint8_t *bytes = take_section(in, size);
 	const struct section *section = find_section(tag);
 
 	if (tag <= *last)
 		reader_fail(in, -EBADMSG, "the sections are out of order");
-	if (flags & ~(uint32_t)FLAG_CRITICAL)
+	if (flags & ~(uint32_t)MANIFEST_CRITICAL)
 		reader_fail(in, -ENOTSUP, "a section has unknown flags");
-	if (!section && (flags & FLAG_CRITICAL))
+	if (!section && (flags & MANIFEST_CRITICAL))
 		reader_fail(in, -ENOTSUP, "an unknown section is critical");
 	*last = tag;
 	if (section && !in->err)
@@ -391,7 +255,8 @@ static uint32_t read_header(struct parse *p, const uint8_t *bytes, size_t size)
 	uint32_t version, sections;
 
 	*in = reader_over(bytes, covered);
-	if (memcmp(reader_take(in, sizeof(magic)), magic, sizeof(magic)) != 0)
+	if (memcmp(reader_take(in, MANIFEST_MAGIC_SIZE), MANIFEST_MAGIC,
+		   MANIFEST_MAGIC_SIZE) != 0)
 		reader_fail(in, -EBADMSG, "not a manifest");
 	version = reader_le32(in);
 	sections = reader_le32(in);
@@ -432,7 +297,7 @@ int manifest_parse(const void *bytes, size_t size, struct arena *arena,
 {
 	struct parse p = {.arena = arena};
 
-	if (size < HEADER_SIZE + DIGEST_SIZE || size > MANIFEST_MAX) {
+	if (size < MANIFEST_HEADER_SIZE + DIGEST_SIZE || size > MANIFEST_MAX) {
 		*why = "no manifest has this size";
 		return -EBADMSG;
 	}

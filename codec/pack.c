@@ -7,11 +7,12 @@
 
 #include "codec/reader.h"
 
-static const char header_magic[8] = "TACFSPAK";
-static const char trailer_magic[8] = "TACFSEND";
+static const char header_magic[] = "TACFSPAK";
+static const char trailer_magic[] = "TACFSEND";
 static const struct digest no_id;
 
 enum {
+	MAGIC_SIZE = 8,
 	CHECK_SIZE = 8,
 	HEADER_RESERVED = 24,
 	TRAILER_RESERVED = 24,
@@ -20,21 +21,21 @@ enum {
 	REFERENCE_ENTRY_SIZE = 48
 };
 
-static_assert(8 + 4 + 4 + DIGEST_SIZE + HEADER_RESERVED + CHECK_SIZE ==
+static_assert(MAGIC_SIZE + 4 + 4 + DIGEST_SIZE + HEADER_RESERVED + CHECK_SIZE ==
 		  PACK_HEADER_SIZE,
 	      "pack header layout");
-static_assert(8 + 4 + 4 + DIGEST_SIZE + 8 + 8 + DIGEST_SIZE + TRAILER_RESERVED +
-		      CHECK_SIZE ==
+static_assert(MAGIC_SIZE + 4 + 4 + DIGEST_SIZE + 8 + 8 + DIGEST_SIZE +
+		      TRAILER_RESERVED + CHECK_SIZE ==
 		  PACK_TRAILER_SIZE,
 	      "pack trailer layout");
 
 static const uint32_t stored_no_reference = UINT32_MAX;
 
 /* A header and a trailer begin and end alike. */
-static void begin_frame(const char magic[8], const struct digest *id,
+static void begin_frame(const char *magic, const struct digest *id,
 			struct writer *out)
 {
-	writer_put(out, magic, 8);
+	writer_put(out, magic, MAGIC_SIZE);
 	writer_le32(out, PACK_VERSION);
 	writer_le32(out, 0);
 	writer_put(out, id->b, DIGEST_SIZE);
@@ -60,13 +61,13 @@ void pack_write_header(const struct digest *id, struct writer *out)
 }
 
 /* Leaves `r` after the id. What fails before the check is damage. */
-static void open_frame(struct reader *r, const char magic[8], struct digest *id)
+static void open_frame(struct reader *r, const char *magic, struct digest *id)
 {
 	size_t covered = reader_left(r) - CHECK_SIZE;
 	struct reader end = reader_over(r->pos + covered, CHECK_SIZE);
 	uint64_t check = check_of(r->pos, covered, 0);
 
-	if (memcmp(reader_take(r, 8), magic, 8) != 0)
+	if (memcmp(reader_take(r, MAGIC_SIZE), magic, MAGIC_SIZE) != 0)
 		reader_fail(r, -EBADMSG, "not part of a pack");
 	if (reader_le64(&end) != check)
 		reader_fail(r, -EBADMSG, "the checksum is wrong");
