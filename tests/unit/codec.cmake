@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+set(tools ${CMAKE_CURRENT_SOURCE_DIR}/../tools)
+
+tacfs_unit_test(test_digest SOURCES test_digest.c collision.c LINK codec PkgConfig::XXHASH)
+tacfs_unit_test(test_chunk SOURCES test_chunk.c LINK codec)
+tacfs_unit_test(test_block SOURCES test_block.c LINK codec)
+tacfs_unit_test(test_pack SOURCES test_pack.c samples.c reseal.c LINK codec)
+tacfs_unit_test(test_manifest SOURCES test_manifest.c samples.c reseal.c LINK codec)
+
+add_executable(make_collision ${tools}/make_collision.c collision.c)
+target_link_libraries(make_collision PRIVATE tacfs_options PkgConfig::XXHASH)
+add_executable(bench_codec ${tools}/bench_codec.c)
+target_link_libraries(bench_codec PRIVATE codec)
