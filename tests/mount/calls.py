@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 BLOCK = 1 << 20
 
@@ -247,3 +248,78 @@ def die(number):
     if number != signal.SIGKILL:
         signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
+
+
+_got = []
+
+
+def wait_for_lock(path, count):
+    """`count` threads that wait for the lock, each by a descriptor of its own."""
+    def wait():
+        fd = os.open(path, os.O_RDONLY)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        _got.append(fd)
+        os.close(fd)
+
+    for _ in range(count):
+        threading.Thread(target=wait, daemon=True).start()
+
+
+def locks_got():
+    return len(_got)
+
+
+def create_exclusively(directory, names):
+    """The names that this process was the one to create."""
+    won = []
+    for name in names:
+        try:
+            fd = os.open(os.path.join(directory, name),
+                         os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            continue
+        won.append(name)
+        os.close(fd)
+    return won
+
+
+def make_directories(directory, count):
+    """How many of dir0, dir1, … this process was the one to make."""
+    made = 0
+    for number in range(count):
+        try:
+            os.mkdir(os.path.join(directory, f"dir{number}"))
+            made += 1
+        except FileExistsError:
+            pass
+    return made
+
+
+def append_lines(path, who, count):
+    for line in range(count):
+        append(path, f"{who} {line:06d} {'x' * 40}\n".encode())
+
+
+def replace_often(path, seconds):
+    """Writes a temporary file and renames it over path, again and again."""
+    deadline = time.monotonic() + seconds
+    count = 0
+    while time.monotonic() < deadline:
+        count += 1
+        write(f"{path}.tmp", b"%d" % (count % 10) * os.stat(path).st_size)
+        os.rename(f"{path}.tmp", path)
+    return count
+
+
+def read_often(path, size, seconds):
+    """(reads, what was wrong with them) of a file of `size` equal bytes."""
+    deadline = time.monotonic() + seconds
+    count, errors = 0, []
+    while time.monotonic() < deadline and len(errors) < 5:
+        count += 1
+        kind, seen = look(path)
+        if kind == "errno":
+            errors.append(errno.errorcode[seen])
+        elif len(seen) != size or len(set(seen)) != 1:
+            errors.append(f"{len(seen)} bytes of {sorted(set(seen))}")
+    return count, errors
