@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/attr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <stdio.h>
+
+#include "compiler/artifact.h"
+#include "fs/mount/commit.h"
+#include "fs/mount/file.h"
+#include "fs/mount/private.h"
+
+static int check_owner(const struct mount *m, const struct stat *st, int set)
+{
+	if ((set & FUSE_SET_ATTR_UID) && st->st_uid != m->uid)
+		return -EPERM;
+	if ((set & FUSE_SET_ATTR_GID) && st->st_gid != m->gid)
+		return -EPERM;
+	return 0;
+}
+
+static struct timespec time_or_omit(const struct timespec *at, bool set,
+				    bool now)
+{
+	if (now)
+		return (struct timespec){.tv_nsec = UTIME_NOW};
+	return set ? *at : (struct timespec){.tv_nsec = UTIME_OMIT};
+}
+
+static void times_of(const struct stat *st, int set, struct timespec times[2])
+{
+	times[0] = time_or_omit(&st->st_atim, set & FUSE_SET_ATTR_ATIME,
+				set & FUSE_SET_ATTR_ATIME_NOW);
+	times[1] = time_or_omit(&st->st_mtim, set & FUSE_SET_ATTR_MTIME,
+				set & FUSE_SET_ATTR_MTIME_NOW);
+}
+
+static bool sets_times(int set)
+{
+	return set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME |
+		      FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW);
+}
+
+/* An O_PATH descriptor is changed by its name in /proc. */
+static int setattr_directory(struct node *node, const struct stat *st, int set)
+{
+	struct timespec times[2];
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", node->directory.fd);
+	if ((set & FUSE_SET_ATTR_MODE) && chmod(path, st->st_mode & 07777) < 0)
+		return -errno;
+	times_of(st, set, times);
+	if (sets_times(set) && utimensat(AT_FDCWD, path, times, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static int setattr_symlink(struct mount *m, struct node *node,
+			   const struct stat *st, int set)
+{
+	struct timespec times[2];
+	struct place place;
+	int err = node_place(&m->tree, node, &place);
+
+	if (err)
+		return err;
+	times_of(st, set, times);
+	if (sets_times(set) && utimensat(place.parent->directory.fd, place.name,
+					 times, AT_SYMLINK_NOFOLLOW) < 0)
+		err = -errno;
+	if (!err && fstatat(place.parent->directory.fd, place.name,
+			    &node->symlink, AT_SYMLINK_NOFOLLOW) < 0)
+		err = -errno;
+	place_free(&m->tree, &place);
+	return err;
+}
+
+/* Writing a published artifact by path: into a private version of it. */
+static int make_private(struct mount *m, struct node *node,
+			struct caller *caller)
+{
+	struct version *v = file_version(node);
+	struct node *private = NULL;
+	struct place place;
+	int err = node_place(&m->tree, node, &place);
+
+	if (!err)
+		err = private_begin(m, place.parent, place.name, v, 0, caller,
+				    &private);
+	version_put(v);
+	node_drop(&m->tree, private);
+	place_free(&m->tree, &place);
+	return err ? err : -ESTALE;
+}
+
+static int set_size(struct mount *m, struct node *node, const struct handle *h,
+		    uint64_t size, struct caller *caller)
+{
+	if (!h && node->kind == NODE_FILE &&
+	    artifact_kind_of(node->name) != ARTIFACT_NONE)
+		return make_private(m, node, caller);
+	return file_resize_locked(m, node, size);
+}
+
+static struct change change_of(const struct stat *st, int set)
+{
+	struct change change = {
+	    .set_mode = set & FUSE_SET_ATTR_MODE,
+	    .mode = st->st_mode,
+	    .set_mtime = set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW),
+	    .mtime = st->st_mtim,
+	};
+
+	if (set & FUSE_SET_ATTR_MTIME_NOW)
+		clock_gettime(CLOCK_REALTIME, &change.mtime);
+	return change;
+}
+
+/* With node.writing held alone. */
+static int setattr_file(struct mount *m, struct node *node,
+			const struct handle *h, const struct stat *st, int set,
+			struct caller *caller)
+{
+	struct change change = change_of(st, set);
+	int err = 0;
+
+	if (set & FUSE_SET_ATTR_SIZE)
+		err = set_size(m, node, h, (uint64_t)st->st_size, caller);
+	if (!err && (change.set_mode || change.set_mtime))
+		err = commit_change(m, node, &change);
+	if (h || err == -ESTALE)
+		/* an open file may be of a version that was replaced */
+		return h && err == -ESTALE ? 0 : err;
+	return err ? err : commit_unopened(m, node);
+}
+
+int node_setattr(struct mount *m, struct node *node, const struct handle *h,
+		 const struct stat *st, int set, struct caller *caller)
+{
+	int err = check_owner(m, st, set);
+
+	if (err)
+		return err;
+	switch (node->kind) {
+	case NODE_DIRECTORY:
+		return setattr_directory(node, st, set);
+	case NODE_SYMLINK:
+		return setattr_symlink(m, node, st, set);
+	case NODE_READABLE:
+		return set & FUSE_SET_ATTR_SIZE ? -EROFS : 0;
+	case NODE_FILE:
+	case NODE_PRIVATE:
+		break;
+	}
+	pthread_rwlock_wrlock(&node->writing);
+	err = setattr_file(m, node, h, st, set, caller);
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/commit.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "compiler/artifact.h"
+#include "compiler/index.h"
+#include "compiler/readable.h"
+#include "fs/mount/file.h"
+#include "fs/mount/private.h"
+#include "fs/mount/rendering.h"
+#include "fs/store/publish.h"
+
+/* What is found in content under a name. */
+struct findings {
+	enum artifact_kind kind;
+	struct verdict verdict;
+	uint64_t readable_size;
+	struct index_names names;
+};
+
+static int find_readable_size(const struct content_view *view, uint64_t *size)
+{
+	struct writer text = writer_upto(READABLE_MAX);
+	int err = readable_render(view->bytes, view->size, &text);
+
+	*size = text.size;
+	writer_free(&text);
+	return err;
+}
+
+static int examine(const char *name, const struct content_view *view,
+		   struct findings *f)
+{
+	*f = (struct findings){.kind = artifact_kind_of(name)};
+	if (f->kind == ARTIFACT_INDEX)
+		index_read(view->bytes, view->size, &f->verdict, &f->names);
+	else
+		artifact_judge(f->kind, view->bytes, view->size, &f->verdict);
+	if (f->kind != ARTIFACT_COMPILED_MODULE ||
+	    f->verdict.soundness == UNSOUND)
+		return 0;
+	return find_readable_size(view, &f->readable_size);
+}
+
+static uint8_t manifest_verdict(const struct findings *f)
+{
+	if (f->kind == ARTIFACT_NONE)
+		return VERDICT_PLAIN;
+	return f->verdict.soundness == SOUND ? VERDICT_SOUND : VERDICT_FOREIGN;
+}
+
+static void fill_meta(struct node *node, const struct findings *f,
+		      struct manifest_meta *meta)
+{
+	struct node_file *file = &node->file;
+
+	pthread_mutex_lock(&node->lock);
+	*meta = (struct manifest_meta){
+	    .ino = file->ino,
+	    .mode = file->mode,
+	    .mtime_sec = file->mtime.tv_sec,
+	    .mtime_nsec = (uint32_t)file->mtime.tv_nsec,
+	    .kind = (uint8_t)f->kind,
+	    .verdict = manifest_verdict(f),
+	    .renderer = READABLE_REVISION,
+	    .readable_size = f->readable_size,
+	};
+	pthread_mutex_unlock(&node->lock);
+}
+
+static void set_publishing(struct mount *m, struct node *node, bool publishing)
+{
+	tree_lock(&m->tree);
+	node->file.publishing = publishing;
+	tree_unlock(&m->tree);
+}
+
+/* The work when there is some, else the published content again. */
+static int give_to_store(struct mount *m, struct node *node,
+			 struct publication *p, struct version **out)
+{
+	struct version *v = file_version(node);
+	struct content *work = node->file.work;
+	int err;
+
+	if (work || !v) {
+		p->meta.size = work ? content_size(work) : 0;
+		p->content = p->meta.size ? content_fd(work) : -1;
+		err = store_publish(m->store, p, out);
+	} else {
+		err = store_republish(m->store, v, p, out);
+	}
+	version_put(v);
+	return err;
+}
+
+/* After the name shows the new version. */
+static void settle(struct mount *m, struct node *node, struct version *v)
+{
+	file_published(node, v);
+	set_publishing(m, node, false);
+	if (node->kind == NODE_PRIVATE) {
+		insider_add(m, node->parent, &node->file.owner);
+		private_end(m, node);
+	}
+	if (artifact_kind_of(node->name) == ARTIFACT_COMPILED_MODULE)
+		rendering_published(m, node->parent);
+}
+
+static int publish(struct mount *m, struct node *node, struct findings *f,
+		   bool durable)
+{
+	struct publication p = {
+	    .dir = node->parent->directory.fd,
+	    .name = node->name,
+	    .names = (const char *const *)f->names.names,
+	    .name_count = f->names.count,
+	    .durable = durable || f->kind != ARTIFACT_NONE,
+	};
+	struct version *v = NULL;
+	int err;
+
+	fill_meta(node, f, &p.meta);
+	set_publishing(m, node, true);
+	err = give_to_store(m, node, &p, &v);
+	if (err) {
+		set_publishing(m, node, false);
+		return err;
+	}
+	settle(m, node, v);
+	version_put(v);
+	return 0;
+}
+
+/* All bytes that a node has now, as memory. */
+struct bytes {
+	struct content *copy; /* when they had to be fetched */
+	struct content_view view;
+};
+
+static int bytes_get(struct mount *m, struct node *node, struct bytes *b)
+{
+	struct version *v = file_version(node);
+	struct content *work = node->file.work;
+	int err = 0;
+
+	*b = (struct bytes){.view = {"", 0}};
+	if (!work && v)
+		err = content_copy(m->store, v, &b->copy);
+	version_put(v);
+	if (err || (!work && !b->copy))
+		return err;
+	err = content_map(work ? work : b->copy, &b->view);
+	if (err)
+		content_free(b->copy);
+	return err;
+}
+
+static void bytes_put(struct bytes *b)
+{
+	content_unmap(&b->view);
+	content_free(b->copy);
+}
+
+/* Notes that it stays private, and why that will be said when it is dropped. */
+static void keep_unsound(struct node *node, const struct verdict *verdict)
+{
+	pthread_mutex_lock(&node->lock);
+	node->file.dirty = false;
+	node->file.unsound = true;
+	snprintf(node->file.why, sizeof(node->file.why), "%s (at byte %zu)",
+		 verdict->reason, verdict->where);
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* The writer of a readable.py is content when it says what is shown anyway. */
+static int settle_claim(struct mount *m, struct node *node,
+			const struct content_view *view)
+{
+	int err = rendering_accept(m, node->parent, view);
+
+	if (!err)
+		commit_abandon(m, node, NULL);
+	return err;
+}
+
+static int commit_content(struct mount *m, struct node *node, bool durable)
+{
+	struct findings f = {0};
+	struct bytes b;
+	int err = bytes_get(m, node, &b);
+
+	if (err)
+		return err;
+	if (node->kind == NODE_PRIVATE && rendering_is_name(node->name))
+		err = settle_claim(m, node, &b.view);
+	else
+		err = -ENOENT;
+	if (err == -ENOENT) {
+		err = examine(node->name, &b.view, &f);
+		if (!err && f.verdict.soundness == UNSOUND)
+			keep_unsound(node, &f.verdict);
+		else if (!err)
+			err = publish(m, node, &f, durable);
+		index_names_free(&f.names);
+	}
+	bytes_put(&b);
+	return err;
+}
+
+static bool is_abandoned(struct mount *m, struct node *node)
+{
+	bool abandoned;
+
+	tree_lock(&m->tree);
+	abandoned = node->file.abandoned;
+	tree_unlock(&m->tree);
+	return abandoned;
+}
+
+int commit_locked(struct mount *m, struct node *node, bool durable)
+{
+	int err;
+
+	if (!file_is_dirty(node) || is_abandoned(m, node))
+		return 0;
+	err = commit_content(m, node, durable);
+	if (err == -ENOENT) {
+		commit_abandon(m, node, "its directory was removed");
+		return 0;
+	}
+	if (err && err != -EROFS)
+		log_event(m->log, LOG_LEVEL_ERROR,
+			  "cannot publish \"%s\": errno %d", node->name, -err);
+	return err;
+}
+
+int commit_unopened(struct mount *m, struct node *node)
+{
+	bool opened;
+	int err;
+
+	pthread_mutex_lock(&node->lock);
+	opened = node->file.writers > 0;
+	pthread_mutex_unlock(&node->lock);
+	if (opened)
+		return 0;
+	err = commit_locked(m, node, false);
+	if (!err && node->kind == NODE_FILE)
+		file_drop_work(node);
+	return err;
+}
+
+int commit(struct mount *m, struct node *node, bool durable)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&node->writing);
+	err = commit_locked(m, node, durable);
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
+static void apply(struct node *node, const struct change *change)
+{
+	struct node_file *file = &node->file;
+
+	pthread_mutex_lock(&node->lock);
+	if (change->set_mode)
+		file->mode = change->mode & 07777;
+	if (change->set_mtime)
+		file->mtime = change->mtime;
+	clock_gettime(CLOCK_REALTIME, &file->ctime);
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* The same content, and what was found in it, with the attributes of now. */
+static int republish(struct mount *m, struct node *node)
+{
+	struct version *v = file_version(node);
+	const struct manifest_meta *old = version_meta(v);
+	struct publication p = {
+	    .dir = node->parent->directory.fd,
+	    .name = node->name,
+	    .content = -1,
+	};
+	struct version *next = NULL;
+	int err;
+
+	if (!version_is_current(v, p.dir, p.name)) {
+		version_put(v);
+		return -ESTALE;
+	}
+	p.names = version_names(v, &p.name_count);
+	fill_meta(node, &(struct findings){0}, &p.meta);
+	p.meta.kind = old->kind;
+	p.meta.verdict = old->verdict;
+	p.meta.renderer = old->renderer;
+	p.meta.readable_size = old->readable_size;
+	set_publishing(m, node, true);
+	err = store_republish(m->store, v, &p, &next);
+	if (!err)
+		file_published(node, next);
+	set_publishing(m, node, false);
+	version_put(next);
+	version_put(v);
+	return err;
+}
+
+int commit_change(struct mount *m, struct node *node,
+		  const struct change *change)
+{
+	bool published;
+
+	apply(node, change);
+	if (is_abandoned(m, node) ||
+	    (node->kind == NODE_PRIVATE && rendering_is_name(node->name)))
+		return 0;
+	pthread_mutex_lock(&node->lock);
+	published =
+	    node->kind == NODE_FILE && node->file.version && !node->file.dirty;
+	if (!published)
+		node->file.dirty = true;
+	pthread_mutex_unlock(&node->lock);
+	if (!published)
+		return 0;
+	return republish(m, node);
+}
+
+int commit_as(struct mount *m, struct node *node, struct node *directory,
+	      const char *name, bool exclusive, struct version **out)
+{
+	struct publication p = {.dir = directory->directory.fd,
+				.name = name,
+				.exclusive = exclusive,
+				.durable = true};
+	struct findings f = {0};
+	struct bytes b;
+	int err = bytes_get(m, node, &b);
+
+	if (err)
+		return err;
+	err = examine(name, &b.view, &f);
+	if (!err && f.verdict.soundness == UNSOUND) {
+		log_event(m->log, LOG_LEVEL_WARNING,
+			  "not renamed to \"%s\": %s (at byte %zu)", name,
+			  f.verdict.reason, f.verdict.where);
+		err = -EINVAL;
+	}
+	if (!err) {
+		fill_meta(node, &f, &p.meta);
+		p.names = (const char *const *)f.names.names;
+		p.name_count = f.names.count;
+		err = give_to_store(m, node, &p, out);
+	}
+	index_names_free(&f.names);
+	bytes_put(&b);
+	return err;
+}
+
+void commit_abandon(struct mount *m, struct node *node, const char *why)
+{
+	tree_lock(&m->tree);
+	node->file.abandoned = true;
+	if (node->kind == NODE_PRIVATE)
+		tree_detach(&m->tree, node);
+	tree_unlock(&m->tree);
+	if (why)
+		log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
+			  node->name, why);
+}
+
+void commit_rest(struct mount *m)
+{
+	for (struct node *node = m->tree.newest; node; node = node->older)
+		if (node->kind == NODE_FILE)
+			commit(m, node, true);
+}

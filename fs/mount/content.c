@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/content.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "fs/fd.h"
+#include "fs/own.h"
+
+enum { COPY_SIZE = 1024 * 1024 };
+
+struct content {
+	struct store *store;
+	pthread_mutex_t lock; /* of making the file */
+	_Atomic int fd;
+};
+
+struct content *content_new(struct store *store)
+{
+	struct content *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->store = store;
+	c->fd = -1;
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+void content_free(struct content *c)
+{
+	if (!c)
+		return;
+	if (c->fd >= 0)
+		close(c->fd);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+static int need_file(struct content *c)
+{
+	int err = 0;
+
+	if (c->fd >= 0)
+		return 0;
+	pthread_mutex_lock(&c->lock);
+	if (c->fd < 0) {
+		int fd = fd_temp(store_tmp(c->store));
+
+		if (fd < 0)
+			err = fd;
+		else
+			c->fd = fd;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return err;
+}
+
+uint64_t content_size(const struct content *c)
+{
+	struct stat st;
+
+	if (c->fd < 0 || fstat(c->fd, &st) < 0 || st.st_size < 0)
+		return 0;
+	return (uint64_t)st.st_size;
+}
+
+int content_fd(const struct content *c)
+{
+	return c->fd;
+}
+
+ssize_t content_read(const struct content *c, uint64_t offset, void *bytes,
+		     size_t size)
+{
+	ssize_t count;
+
+	if (c->fd < 0)
+		return 0;
+	do
+		count = pread(c->fd, bytes, size, (off_t)offset);
+	while (count < 0 && errno == EINTR);
+	return count < 0 ? -errno : count;
+}
+
+int content_write(struct content *c, uint64_t offset, const void *bytes,
+		  size_t size)
+{
+	int err = need_file(c);
+
+	return err ? err : fd_write_at(c->fd, bytes, size, offset);
+}
+
+int content_resize(struct content *c, uint64_t size)
+{
+	int err;
+
+	if (c->fd < 0 && size == 0)
+		return 0;
+	if (size > INT64_MAX)
+		return -EFBIG;
+	err = need_file(c);
+	if (err)
+		return err;
+	return ftruncate(c->fd, (off_t)size) < 0 ? -errno : 0;
+}
+
+int content_copy(struct store *store, struct version *v, struct content **out)
+{
+	AUTO_FREE void *piece = malloc(COPY_SIZE);
+	struct content *c = content_new(store);
+	uint64_t offset = 0;
+	ssize_t count = 0;
+	int err = piece && c ? 0 : -ENOMEM;
+
+	while (!err) {
+		count = version_read(store, v, offset, piece, COPY_SIZE);
+		if (count <= 0)
+			break;
+		err = content_write(c, offset, piece, (size_t)count);
+		offset += (uint64_t)count;
+	}
+	if (!err && count < 0)
+		err = (int)count;
+	if (err) {
+		content_free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+int content_map(const struct content *c, struct content_view *view)
+{
+	size_t size = content_size(c);
+	void *bytes;
+
+	if (!size) {
+		*view = (struct content_view){"", 0};
+		return 0;
+	}
+	bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, c->fd, 0);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	*view = (struct content_view){bytes, size};
+	return 0;
+}
+
+void content_unmap(struct content_view *view)
+{
+	union {
+		const void *read;
+		void *write;
+	} bytes = {view->bytes};
+
+	if (view->size)
+		munmap(bytes.write, view->size);
+	*view = (struct content_view){NULL, 0};
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/file.h"
+
+#include <errno.h>
+#include <sys/random.h>
+
+int file_new_ino(uint64_t *ino)
+{
+	ssize_t size;
+
+	do
+		size = getrandom(ino, sizeof(*ino), 0);
+	while (size < 0 && errno == EINTR);
+	if (size != (ssize_t)sizeof(*ino))
+		return -EIO;
+	*ino = *ino >> 1 | 1ULL << 62; /* apart from the directories' */
+	return 0;
+}
+
+static void adopt_meta(struct node_file *file, const struct version *v)
+{
+	const struct manifest_meta *meta = version_meta(v);
+
+	file->ino = meta->ino;
+	file->mode = meta->mode;
+	file->mtime.tv_sec = meta->mtime_sec;
+	file->mtime.tv_nsec = meta->mtime_nsec;
+	file->ctime = version_changed(v);
+}
+
+struct node *file_node(struct mount *m, struct node *parent, const char *name,
+		       struct version *v)
+{
+	struct node *node = node_new(&m->tree, NODE_FILE, parent, name);
+
+	if (!node)
+		return NULL;
+	node->file.version = version_get(v);
+	adopt_meta(&node->file, v);
+	return node;
+}
+
+struct version *file_version(struct node *node)
+{
+	struct version *v;
+
+	pthread_mutex_lock(&node->lock);
+	v = node->file.version ? version_get(node->file.version) : NULL;
+	pthread_mutex_unlock(&node->lock);
+	return v;
+}
+
+bool file_is_worked_on(struct node *node)
+{
+	bool worked_on;
+
+	pthread_mutex_lock(&node->lock);
+	worked_on = node->file.work || node->file.writers || node->file.dirty;
+	pthread_mutex_unlock(&node->lock);
+	return worked_on;
+}
+
+bool file_is_dirty(struct node *node)
+{
+	bool dirty;
+
+	pthread_mutex_lock(&node->lock);
+	dirty = node->file.dirty;
+	pthread_mutex_unlock(&node->lock);
+	return dirty;
+}
+
+uint64_t file_size(struct node *node)
+{
+	const struct node_file *file = &node->file;
+	uint64_t size = 0;
+
+	pthread_mutex_lock(&node->lock);
+	if (file->work)
+		size = content_size(file->work);
+	else if (file->version)
+		size = version_meta(file->version)->size;
+	pthread_mutex_unlock(&node->lock);
+	return size;
+}
+
+static struct content *work_of(struct node *node)
+{
+	struct content *work;
+
+	pthread_mutex_lock(&node->lock);
+	work = node->file.work;
+	pthread_mutex_unlock(&node->lock);
+	return work;
+}
+
+static ssize_t read_version(struct mount *m, struct node *node, uint64_t offset,
+			    void *bytes, size_t size)
+{
+	struct version *v = file_version(node);
+	ssize_t count = 0;
+
+	if (v)
+		count = version_read(m->store, v, offset, bytes, size);
+	version_put(v);
+	return count;
+}
+
+ssize_t file_read(struct mount *m, struct node *node, uint64_t offset,
+		  void *bytes, size_t size)
+{
+	struct content *work;
+	ssize_t count;
+
+	pthread_rwlock_rdlock(&node->writing);
+	work = work_of(node);
+	if (work)
+		count = content_read(work, offset, bytes, size);
+	else
+		count = read_version(m, node, offset, bytes, size);
+	pthread_rwlock_unlock(&node->writing);
+	return count;
+}
+
+static void touch(struct node *node)
+{
+	pthread_mutex_lock(&node->lock);
+	clock_gettime(CLOCK_REALTIME, &node->file.mtime);
+	node->file.ctime = node->file.mtime;
+	node->file.dirty = true;
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* With node.writing held alone: what is published, as content to write to. */
+static int need_work(struct mount *m, struct node *node, bool empty)
+{
+	struct version *v;
+	struct content *work = NULL;
+	int err = 0;
+
+	if (work_of(node))
+		return 0;
+	v = empty ? NULL : file_version(node);
+	if (v)
+		err = content_copy(m->store, v, &work);
+	else if (!(work = content_new(m->store)))
+		err = -ENOMEM;
+	version_put(v);
+	if (err)
+		return err;
+	pthread_mutex_lock(&node->lock);
+	node->file.work = work;
+	pthread_mutex_unlock(&node->lock);
+	return 0;
+}
+
+/* Holds node.writing shared when it returns 0, and then there is content. */
+static int begin_write(struct mount *m, struct node *node)
+{
+	int err;
+
+	for (;;) {
+		pthread_rwlock_rdlock(&node->writing);
+		if (work_of(node))
+			return 0;
+		pthread_rwlock_unlock(&node->writing);
+		pthread_rwlock_wrlock(&node->writing);
+		err = need_work(m, node, false);
+		pthread_rwlock_unlock(&node->writing);
+		if (err)
+			return err;
+	}
+}
+
+int file_write(struct mount *m, struct node *node, uint64_t offset,
+	       const void *bytes, size_t size)
+{
+	int err = begin_write(m, node);
+
+	if (err)
+		return err;
+	err = content_write(work_of(node), offset, bytes, size);
+	touch(node);
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
+int file_append(struct mount *m, struct node *node, const void *bytes,
+		size_t size)
+{
+	struct content *work;
+	int err;
+
+	pthread_rwlock_wrlock(&node->writing);
+	err = need_work(m, node, false);
+	if (!err) {
+		work = work_of(node);
+		err = content_write(work, content_size(work), bytes, size);
+		touch(node);
+	}
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
+int file_resize_locked(struct mount *m, struct node *node, uint64_t size)
+{
+	int err = need_work(m, node, size == 0);
+
+	if (!err)
+		err = content_resize(work_of(node), size);
+	if (!err)
+		touch(node);
+	return err;
+}
+
+int file_resize(struct mount *m, struct node *node, uint64_t size)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&node->writing);
+	err = file_resize_locked(m, node, size);
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
+void file_published(struct node *node, struct version *v)
+{
+	struct version *old;
+
+	pthread_mutex_lock(&node->lock);
+	old = node->file.version;
+	node->file.version = version_get(v);
+	node->file.dirty = false;
+	node->file.unsound = false;
+	adopt_meta(&node->file, v);
+	pthread_mutex_unlock(&node->lock);
+	version_put(old);
+}
+
+void file_drop_work(struct node *node)
+{
+	struct content *work = NULL;
+
+	pthread_mutex_lock(&node->lock);
+	if (!node->file.writers && !node->file.dirty) {
+		work = node->file.work;
+		node->file.work = NULL;
+	}
+	pthread_mutex_unlock(&node->lock);
+	content_free(work);
+}

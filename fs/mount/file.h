@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_MOUNT_FILE_H
+#define TACFS_FS_MOUNT_FILE_H
+
+/*
+ * The content and the attributes of file nodes: NODE_FILE and NODE_PRIVATE.
+ */
+
+#include "fs/mount/mount.h"
+
+/* A number for st_ino that no other file has. 0, or a negative errno. */
+int file_new_ino(uint64_t *ino);
+
+/* A file node over a published version, held; NULL without memory. */
+struct node *file_node(struct mount *m, struct node *parent, const char *name,
+		       struct version *v);
+
+/* The published version, counted; NULL when it never was. */
+struct version *file_version(struct node *node);
+/* Whether this mount has something that the store has not, or may get it. */
+bool file_is_worked_on(struct node *node);
+/* Whether something is to be published. */
+bool file_is_dirty(struct node *node);
+
+uint64_t file_size(struct node *node);
+
+ssize_t file_read(struct mount *m, struct node *node, uint64_t offset,
+		  void *bytes, size_t size);
+/* Write and resize make the node dirty, and start from what is published. */
+int file_write(struct mount *m, struct node *node, uint64_t offset,
+	       const void *bytes, size_t size);
+/* At the end of the file, whatever is written beside it. */
+int file_append(struct mount *m, struct node *node, const void *bytes,
+		size_t size);
+int file_resize(struct mount *m, struct node *node, uint64_t size);
+/* The same with node.writing held alone. */
+int file_resize_locked(struct mount *m, struct node *node, uint64_t size);
+
+/* Adopts a version that was just published for this node. */
+void file_published(struct node *node, struct version *v);
+
+/*
+ * Frees what writers made of it, once nobody writes any more and all of it is
+ * published. With node.writing held alone.
+ */
+void file_drop_work(struct node *node);
+
+#endif

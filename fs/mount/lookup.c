@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/lookup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "compiler/artifact.h"
+#include "fs/mount/file.h"
+#include "fs/mount/private.h"
+#include "fs/mount/rendering.h"
+#include "fs/own.h"
+
+enum {
+	STAT_BLOCK = 512,
+	IO_SIZE = 1024 * 1024 /* st_blksize */
+};
+
+/* The attached node of a kind that a predicate accepts; held, or NULL. */
+static struct node *find_cached(struct mount *m, struct node *directory,
+				const char *name, enum node_kind kind)
+{
+	struct node *node;
+
+	tree_lock(&m->tree);
+	node = tree_find(&m->tree, directory, name);
+	if (node && node->kind == kind)
+		node_hold(node);
+	else
+		node = NULL;
+	tree_unlock(&m->tree);
+	return node;
+}
+
+static int lookup_directory(struct mount *m, struct node *directory,
+			    const char *name, struct node **out)
+{
+	AUTO_CLOSE int fd = -1;
+	struct node *node;
+	struct stat st;
+
+	fd = openat(directory->directory.fd, name,
+		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	node = find_cached(m, directory, name, NODE_DIRECTORY);
+	if (node && node->directory.device == st.st_dev &&
+	    node->directory.inode == st.st_ino) {
+		*out = node;
+		return 0;
+	}
+	node_drop(&m->tree, node);
+	node = node_new(&m->tree, NODE_DIRECTORY, directory, name);
+	if (!node)
+		return -ENOMEM;
+	node->directory.device = st.st_dev;
+	node->directory.inode = st.st_ino;
+	node->directory.fd = take_fd(&fd);
+	tree_lock(&m->tree);
+	tree_attach(&m->tree, node);
+	tree_unlock(&m->tree);
+	*out = node;
+	return 0;
+}
+
+static int lookup_symlink(struct mount *m, struct node *directory,
+			  const char *name, const struct stat *st,
+			  struct node **out)
+{
+	struct node *node = find_cached(m, directory, name, NODE_SYMLINK);
+
+	if (node && node->symlink.st_ino == st->st_ino) {
+		*out = node;
+		return 0;
+	}
+	node_drop(&m->tree, node);
+	node = node_new(&m->tree, NODE_SYMLINK, directory, name);
+	if (!node)
+		return -ENOMEM;
+	node->symlink = *st;
+	tree_lock(&m->tree);
+	tree_attach(&m->tree, node);
+	tree_unlock(&m->tree);
+	*out = node;
+	return 0;
+}
+
+/* Whether a cached file node shows what its name shows in the store. */
+static bool is_fresh(struct mount *m, struct node *node)
+{
+	struct version *v;
+	bool publishing;
+	bool fresh;
+
+	tree_lock(&m->tree);
+	publishing = node->file.publishing;
+	tree_unlock(&m->tree);
+	if (publishing || file_is_worked_on(node))
+		return true;
+	v = file_version(node);
+	fresh =
+	    v && version_is_current(v, node->parent->directory.fd, node->name);
+	version_put(v);
+	return fresh;
+}
+
+static bool shows(struct node *node, const struct version *v)
+{
+	struct version *shown = file_version(node);
+	bool same = shown && version_same(shown, v);
+
+	version_put(shown);
+	return same;
+}
+
+/* Two lookups at once must not attach two nodes for one version. */
+static struct node *attach_or_find(struct mount *m, struct node *node,
+				   const struct version *v)
+{
+	struct node *other;
+
+	tree_lock(&m->tree);
+	other = tree_find(&m->tree, node->parent, node->name);
+	if (other && other->kind == NODE_FILE && shows(other, v)) {
+		node_hold(other);
+	} else {
+		tree_attach(&m->tree, node);
+		other = NULL;
+	}
+	tree_unlock(&m->tree);
+	if (!other)
+		return node;
+	node_drop(&m->tree, node);
+	return other;
+}
+
+static int lookup_file(struct mount *m, struct node *directory,
+		       const char *name, struct node **out)
+{
+	struct node *node = find_cached(m, directory, name, NODE_FILE);
+	struct version *v = NULL;
+	int err;
+
+	if (node && is_fresh(m, node)) {
+		*out = node;
+		return 0;
+	}
+	node_drop(&m->tree, node);
+	err = version_load(m->store, directory->directory.fd, name, &v);
+	if (err)
+		return err;
+	node = file_node(m, directory, name, v);
+	if (node)
+		*out = attach_or_find(m, node, v);
+	version_put(v);
+	return node ? 0 : -ENOMEM;
+}
+
+bool lookup_is_whole(struct mount *m, struct node *directory,
+		     const struct version *v)
+{
+	const char *const *names;
+	size_t count;
+
+	names = version_names(v, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct version *named = NULL;
+		int err = version_load(m->store, directory->directory.fd,
+				       names[i], &named);
+
+		version_put(named);
+		if (err == -ENOENT)
+			return false;
+	}
+	return true;
+}
+
+/* An .idx without its files would make every load of the model fail. */
+static bool is_dangling(struct mount *m, struct node *node,
+			struct caller *caller)
+{
+	struct version *v = file_version(node);
+	struct process process;
+	bool whole = !v || lookup_is_whole(m, node->parent, v);
+
+	version_put(v);
+	if (whole)
+		return false;
+	process = caller_process(caller);
+	return !insider_is(m, node->parent, &process);
+}
+
+static int lookup_stored(struct mount *m, struct node *directory,
+			 const char *name, struct caller *caller,
+			 struct found *found)
+{
+	struct stat st;
+	int err;
+
+	if (fstatat(directory->directory.fd, name, &st, AT_SYMLINK_NOFOLLOW) <
+	    0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return lookup_directory(m, directory, name, &found->node);
+	if (S_ISLNK(st.st_mode))
+		return lookup_symlink(m, directory, name, &st, &found->node);
+	err = lookup_file(m, directory, name, &found->node);
+	if (err || artifact_kind_of(name) != ARTIFACT_INDEX)
+		return err;
+	found->timeout = TIMEOUT_NONE;
+	if (!is_dangling(m, found->node, caller))
+		return 0;
+	node_drop(&m->tree, found->node);
+	return -ENOENT;
+}
+
+static bool is_removed(const struct node *directory)
+{
+	struct stat st;
+
+	return fstat(directory->directory.fd, &st) == 0 && st.st_nlink == 0;
+}
+
+int lookup_name(struct mount *m, struct node *directory, const char *name,
+		struct caller *caller, struct found *found)
+{
+	bool contested = false;
+	int err = -ENOENT;
+
+	*found = (struct found){.timeout = TIMEOUT_KEPT};
+	found->node = private_find(m, directory, name, caller, &contested);
+	if (contested || rendering_is_name(name))
+		found->timeout = TIMEOUT_NONE;
+	if (found->node)
+		return 0;
+	if (rendering_is_name(name))
+		err = rendering_lookup(m, directory, caller, &found->node);
+	if (err == -ENOENT)
+		err = lookup_stored(m, directory, name, caller, found);
+	if (err == -ENOENT && is_removed(directory))
+		return -ESTALE;
+	return err;
+}
+
+static int stat_directory(struct node *node, struct stat *st)
+{
+	if (fstat(node->directory.fd, st) < 0)
+		return -errno;
+	return 0;
+}
+
+static void stat_file(struct node *node, struct stat *st)
+{
+	uint64_t size = node->kind == NODE_READABLE ? node->file.shown_size
+						    : file_size(node);
+
+	pthread_mutex_lock(&node->lock);
+	st->st_ino = node->file.ino;
+	st->st_mode = S_IFREG | node->file.mode;
+	st->st_mtim = node->file.mtime;
+	st->st_atim = node->file.mtime;
+	st->st_ctim = node->file.ctime;
+	pthread_mutex_unlock(&node->lock);
+	st->st_nlink = 1;
+	st->st_size = (off_t)size;
+	st->st_blocks = (blkcnt_t)((size + STAT_BLOCK - 1) / STAT_BLOCK);
+}
+
+int node_stat(struct mount *m, struct node *node, struct stat *st)
+{
+	int err = 0;
+
+	memset(st, 0, sizeof(*st));
+	switch (node->kind) {
+	case NODE_DIRECTORY:
+		err = stat_directory(node, st);
+		break;
+	case NODE_SYMLINK:
+		*st = node->symlink;
+		break;
+	case NODE_FILE:
+	case NODE_PRIVATE:
+	case NODE_READABLE:
+		stat_file(node, st);
+		break;
+	}
+	st->st_uid = m->uid;
+	st->st_gid = m->gid;
+	st->st_blksize = IO_SIZE;
+	return err;
+}

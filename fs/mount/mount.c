@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "codec/digest.h"
+#include "fs/mount/commit.h"
+#include "fs/own.h"
+
+int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
+{
+	AUTO_CLOSE int root = -1;
+	int err;
+
+	*m = (struct mount){
+	    .store = store, .log = store_log(store), .uid = uid, .gid = gid};
+	root = openat(store_refs(store), ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	err = tree_init(&m->tree, root);
+	if (err)
+		return err;
+	take_fd(&root);
+	return 0;
+}
+
+void mount_free(struct mount *m)
+{
+	commit_rest(m);
+	tree_free(&m->tree);
+}
+
+static uint64_t name_hash(const char *name)
+{
+	return check_of(name, strlen(name), 0);
+}
+
+void retry_note(struct mount *m, pid_t thread, const struct node *directory,
+		const char *name)
+{
+	uint64_t hash = name_hash(name);
+
+	tree_lock(&m->tree);
+	m->retries[m->next_retry++ % RETRIES] =
+	    (struct retry){thread, directory, hash};
+	tree_unlock(&m->tree);
+}
+
+bool retry_take(struct mount *m, pid_t thread, const struct node *directory,
+		const char *name)
+{
+	uint64_t hash = name_hash(name);
+	bool found = false;
+
+	tree_lock(&m->tree);
+	for (size_t i = 0; i < RETRIES && !found; i++) {
+		struct retry *retry = &m->retries[i];
+
+		found = retry->directory == directory &&
+			retry->thread == thread && retry->name == hash;
+		if (found)
+			*retry = (struct retry){0};
+	}
+	tree_unlock(&m->tree);
+	return found;
+}
+
+static bool is_insider(const struct node_directory *d,
+		       const struct process *process)
+{
+	unsigned count =
+	    d->insider_count < INSIDERS ? d->insider_count : INSIDERS;
+
+	for (unsigned i = 0; i < count; i++)
+		if (process_equal(&d->insiders[i], process))
+			return true;
+	return false;
+}
+
+void insider_add(struct mount *m, struct node *directory,
+		 const struct process *process)
+{
+	struct node_directory *d = &directory->directory;
+
+	tree_lock(&m->tree);
+	if (!is_insider(d, process))
+		d->insiders[d->insider_count++ % INSIDERS] = *process;
+	tree_unlock(&m->tree);
+}
+
+bool insider_is(struct mount *m, struct node *directory,
+		const struct process *process)
+{
+	bool found;
+
+	tree_lock(&m->tree);
+	found = is_insider(&directory->directory, process);
+	tree_unlock(&m->tree);
+	return found;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/names.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "compiler/artifact.h"
+#include "fs/mount/commit.h"
+#include "fs/mount/file.h"
+#include "fs/mount/private.h"
+#include "fs/mount/rendering.h"
+#include "fs/own.h"
+
+int name_mkdir(struct mount *m, struct node *directory, const char *name,
+	       mode_t mode, struct caller *caller, struct found *found)
+{
+	int fd = directory->directory.fd;
+
+	if (mkdirat(fd, name, mode & 07777) < 0)
+		return -errno;
+	return lookup_name(m, directory, name, caller, found);
+}
+
+int name_symlink(struct mount *m, struct node *directory, const char *name,
+		 const char *target, struct caller *caller, struct found *found)
+{
+	if (symlinkat(target, directory->directory.fd, name) < 0)
+		return -errno;
+	return lookup_name(m, directory, name, caller, found);
+}
+
+int name_readlink(struct mount *m, struct node *node, char **target)
+{
+	AUTO_FREE char *text = malloc(PATH_MAX + 1);
+	struct place place;
+	ssize_t size;
+	int err;
+
+	if (!text)
+		return -ENOMEM;
+	err = node_place(&m->tree, node, &place);
+	if (err)
+		return err;
+	size =
+	    readlinkat(place.parent->directory.fd, place.name, text, PATH_MAX);
+	err = size < 0 ? -errno : 0;
+	place_free(&m->tree, &place);
+	if (err)
+		return err;
+	text[size] = '\0';
+	*target = take_memory((void **)&text);
+	return 0;
+}
+
+/* The file node that a name shows, held; NULL when none is cached. */
+static struct node *find_file(struct mount *m, struct node *directory,
+			      const char *name)
+{
+	struct node *node;
+
+	tree_lock(&m->tree);
+	node = tree_find(&m->tree, directory, name);
+	if (node && node->kind == NODE_FILE)
+		node_hold(node);
+	else
+		node = NULL;
+	tree_unlock(&m->tree);
+	return node;
+}
+
+/* Waits for a publication of that name to end, and lets none follow. */
+static int unlink_published(struct mount *m, struct node *directory,
+			    const char *name)
+{
+	struct node *node = find_file(m, directory, name);
+	int err;
+
+	if (!node)
+		return unlinkat(directory->directory.fd, name, 0) < 0 ? -errno
+								      : 0;
+	pthread_rwlock_wrlock(&node->writing);
+	err = unlinkat(directory->directory.fd, name, 0) < 0 ? -errno : 0;
+	if (!err) {
+		commit_abandon(m, node, NULL);
+		tree_lock(&m->tree);
+		tree_detach(&m->tree, node);
+		tree_unlock(&m->tree);
+	}
+	pthread_rwlock_unlock(&node->writing);
+	node_drop(&m->tree, node);
+	return err;
+}
+
+static bool unlink_private(struct mount *m, struct node *directory,
+			   const char *name, struct caller *caller)
+{
+	bool contested;
+	struct node *node =
+	    private_find(m, directory, name, caller, &contested);
+
+	if (!node)
+		return false;
+	pthread_rwlock_wrlock(&node->writing);
+	commit_abandon(m, node, NULL);
+	pthread_rwlock_unlock(&node->writing);
+	node_drop(&m->tree, node);
+	return true;
+}
+
+/* The virtual readable.py, and whatever somebody stored below it. */
+static bool unlink_rendering(struct mount *m, struct node *directory,
+			     struct caller *caller)
+{
+	struct node *node = NULL;
+
+	if (rendering_lookup(m, directory, caller, &node) != 0)
+		return false;
+	node_drop(&m->tree, node);
+	if (rendering_unlink(m, directory) != 0)
+		return false;
+	unlinkat(directory->directory.fd, RENDERING_NAME, 0);
+	return true;
+}
+
+static void note_removal(struct mount *m, struct node *directory,
+			 const char *name, struct caller *caller)
+{
+	struct process process = caller_process(caller);
+
+	insider_add(m, directory, &process);
+	if (artifact_kind_of(name) == ARTIFACT_COMPILED_MODULE)
+		rendering_orphaned(m, directory);
+}
+
+int name_unlink(struct mount *m, struct node *directory, const char *name,
+		struct caller *caller)
+{
+	bool removed = unlink_private(m, directory, name, caller);
+	int err;
+
+	if (rendering_is_name(name) && unlink_rendering(m, directory, caller))
+		return 0;
+	err = unlink_published(m, directory, name);
+	if (err == -ENOENT && removed)
+		return 0;
+	if (!err)
+		note_removal(m, directory, name, caller);
+	return err;
+}
+
+/* Whether a name in a directory to be removed is an .idx that nobody sees. */
+static bool is_remainder(struct mount *m, struct node *directory,
+			 const char *name, struct caller *caller)
+{
+	struct found found;
+
+	if (lookup_name(m, directory, name, caller, &found) != -ENOENT) {
+		node_drop(&m->tree, found.node);
+		return false;
+	}
+	return artifact_kind_of(name) == ARTIFACT_INDEX;
+}
+
+/* Removes what is left of files that were removed; nothing that shows. */
+static void clear_remainders(struct mount *m, struct node *directory,
+			     struct caller *caller)
+{
+	AUTO_CLOSEDIR DIR *dir = NULL;
+	struct dirent *entry;
+	int fd = openat(directory->directory.fd, ".",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	while ((entry = readdir(dir)))
+		if (is_remainder(m, directory, entry->d_name, caller))
+			unlinkat(fd, entry->d_name, 0);
+}
+
+static void detach_directory(struct mount *m, struct node *node)
+{
+	tree_lock(&m->tree);
+	tree_detach(&m->tree, node);
+	tree_unlock(&m->tree);
+}
+
+int name_rmdir(struct mount *m, struct node *directory, const char *name,
+	       struct caller *caller)
+{
+	struct found found;
+	int err = lookup_name(m, directory, name, caller, &found);
+
+	if (err)
+		return err;
+	err = -ENOTDIR;
+	if (found.node->kind == NODE_DIRECTORY) {
+		int fd = directory->directory.fd;
+
+		err = unlinkat(fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+		if (err == -ENOTEMPTY) {
+			clear_remainders(m, found.node, caller);
+			err = unlinkat(fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+		}
+		if (!err)
+			detach_directory(m, found.node);
+	}
+	node_drop(&m->tree, found.node);
+	return err;
+}

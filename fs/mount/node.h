@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_MOUNT_NODE_H
+#define TACFS_FS_MOUNT_NODE_H
+
+/*
+ * What the kernel knows by a node id. Every published version of an artifact
+ * is a node of its own, so its pages never change; a private version is one
+ * too; a plain file is one node while this mount works on it.
+ *
+ * Locks, in the order in which they are taken:
+ *   node.writing   held shared by writes, alone by publishing, truncation,
+ *                  rename and unlink of that node; two are taken by address
+ *   tree.lock      names, places, counts, and the lists of directories
+ *   node.lock      what a file node holds
+ * No lock of a node is held while another node's is waited for, except as said.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "fs/mount/content.h"
+#include "fs/mount/process.h"
+#include "fs/store/version.h"
+
+enum node_kind {
+	NODE_DIRECTORY,
+	NODE_SYMLINK,
+	NODE_FILE,    /* published, or plain and worked on */
+	NODE_PRIVATE, /* a private version: seen by its owner alone */
+	NODE_READABLE /* the rendering of a published compiled_module */
+};
+
+enum { INSIDERS = 8 };
+
+/* What a directory node has beside its name. Guarded by the tree's lock. */
+struct node_directory {
+	int fd; /* O_PATH, constant */
+	dev_t device;
+	ino_t inode;
+	struct node *privates; /* the private versions of its names */
+	/*
+	 * The processes that last published or removed something here. They
+	 * still see an .idx whose files are not all there, and a readable.py
+	 * whose compiled_module they have just removed: they are in the middle
+	 * of writing, or of rmtree.
+	 */
+	struct process insiders[INSIDERS];
+	unsigned insider_count;
+	struct version *hidden; /* the compiled_module whose readable.py was
+				   unlinked */
+	bool ghost; /* insiders see a readable.py without compiled_module */
+};
+
+/* What a file node has. */
+struct node_file {
+	/* guarded by node.lock */
+	struct version *version; /* as published; NULL when it never was */
+	struct content *work;	 /* what writers made of it; or NULL */
+	bool dirty;		 /* to be published */
+	bool unsound;		 /* as it was at its last close */
+	char why[192];		 /* and why */
+	uint64_t ino;
+	uint32_t mode;
+	struct timespec mtime;
+	struct timespec ctime;
+	unsigned handles;
+	unsigned writers;     /* handles that may write */
+	bool flush_by_killed; /* the last close was a killed process's */
+	/* guarded by the tree's lock */
+	bool publishing; /* the name is about to show another version */
+	bool abandoned;	 /* never to be published: killed, or unlinked */
+	/* constant */
+	struct process owner; /* of a private version */
+	/* NODE_READABLE, guarded by node.lock */
+	uint8_t *text; /* while it is open */
+	size_t text_size;
+	uint64_t shown_size;
+};
+
+struct node {
+	enum node_kind kind;
+	pthread_rwlock_t writing;
+	pthread_mutex_t lock;
+	/* guarded by the tree's lock */
+	uint64_t lookups;    /* that the kernel holds */
+	unsigned holds;	     /* that we hold */
+	struct node *parent; /* held; NULL for the root. The last place, when
+				the node is not attached any more */
+	char *name;
+	bool attached;	    /* `name` in `parent` shows this node */
+	struct node *next;  /* in its hash chain, or in parent's privates */
+	struct node *newer; /* the list of all nodes */
+	struct node *older;
+	union {
+		struct node_directory directory;
+		struct node_file file;
+		struct stat symlink;
+	};
+};
+
+struct tree {
+	pthread_mutex_t lock;
+	struct node *root;
+	struct node **buckets; /* attached nodes other than private ones */
+	size_t bucket_count;
+	size_t count;
+	struct node *newest; /* of all nodes */
+};
+
+/* `root` is the descriptor of the root directory, owned by the tree after. */
+int tree_init(struct tree *tree, int root);
+/* Frees every node. Nothing may use the tree any more. */
+void tree_free(struct tree *tree);
+
+void tree_lock(struct tree *tree);
+void tree_unlock(struct tree *tree);
+
+/*
+ * A new node, held once, attached to nothing; `parent` gets a hold. NULL
+ * without memory.
+ */
+struct node *node_new(struct tree *tree, enum node_kind kind,
+		      struct node *parent, const char *name);
+
+/* With the tree's lock held: */
+struct node *node_hold(struct node *node);
+struct node *tree_find(struct tree *tree, const struct node *parent,
+		       const char *name);		/* not held; or NULL */
+void tree_attach(struct tree *tree, struct node *node); /* detaches another */
+void tree_detach(struct tree *tree, struct node *node);
+/* Gives an attached or private node another place. -ENOMEM changes nothing. */
+int tree_move(struct tree *tree, struct node *node, struct node *parent,
+	      const char *name);
+
+/* Takes the lock; the node may be freed. NULL is fine. */
+void node_drop(struct tree *tree, struct node *node);
+void node_forget(struct tree *tree, struct node *node, uint64_t lookups);
+
+/* The place of a node: a held parent and a copy of its name. */
+struct place {
+	struct node *parent; /* NULL for the root */
+	char *name;
+};
+
+int node_place(struct tree *tree, struct node *node, struct place *place);
+void place_free(struct tree *tree, struct place *place);
+
+#endif

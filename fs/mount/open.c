@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "compiler/artifact.h"
+#include "fs/mount/commit.h"
+#include "fs/mount/file.h"
+#include "fs/mount/lookup.h"
+#include "fs/mount/private.h"
+#include "fs/mount/rendering.h"
+#include "fs/store/publish.h"
+
+static bool flags_write(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+}
+
+/* A handle on a file node, which is held and counted from now on. */
+static int new_handle(struct mount *m, struct node *node, int flags,
+		      struct caller *caller, struct handle **out)
+{
+	struct handle *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return -ENOMEM;
+	h->writes = flags_write(flags);
+	h->appends = flags & O_APPEND;
+	if (h->writes)
+		h->opener = caller_process(caller);
+	tree_lock(&m->tree);
+	h->node = node_hold(node);
+	tree_unlock(&m->tree);
+	if (node->kind != NODE_READABLE) {
+		pthread_mutex_lock(&node->lock);
+		node->file.handles++;
+		node->file.writers += h->writes;
+		node->file.flush_by_killed = false;
+		pthread_mutex_unlock(&node->lock);
+	}
+	*out = h;
+	return 0;
+}
+
+static int open_worked_on(struct mount *m, struct node *node, int flags,
+			  struct caller *caller, struct handle **out)
+{
+	struct handle *h;
+	int err = new_handle(m, node, flags, caller, &h);
+
+	if (!err && (flags & O_TRUNC)) {
+		err = file_resize(m, node, 0);
+		if (err)
+			handle_release(m, h);
+	}
+	if (!err)
+		*out = h;
+	return err;
+}
+
+static int open_rendering(struct mount *m, struct node *node, int flags,
+			  struct caller *caller, struct handle **out)
+{
+	int err = rendering_open(m, node);
+
+	if (err)
+		return err;
+	err = new_handle(m, node, flags, caller, out);
+	if (err)
+		rendering_close(node);
+	return err;
+}
+
+/* A private version of the name, which the repeated lookup will find. */
+static int begin_private(struct mount *m, const struct place *place,
+			 struct version *from, struct caller *caller)
+{
+	struct node *node;
+	int err = private_begin(m, place->parent, place->name, from, 0600,
+				caller, &node);
+
+	if (err)
+		return err;
+	node_drop(&m->tree, node);
+	return -ESTALE;
+}
+
+static bool has_private(struct mount *m, const struct place *place,
+			struct caller *caller)
+{
+	bool contested;
+	struct node *own =
+	    private_find(m, place->parent, place->name, caller, &contested);
+
+	node_drop(&m->tree, own);
+	return own;
+}
+
+/* Everything that an .idx names must be whole, too, before it is read. */
+static int verify_named(struct mount *m, const struct place *place,
+			const struct version *v)
+{
+	const char *const *names;
+	size_t count;
+	int err = 0;
+
+	names = version_names(v, &count);
+	for (size_t i = 0; i < count && !err; i++) {
+		struct version *named = NULL;
+		int dir = place->parent->directory.fd;
+
+		err = version_load(m->store, dir, names[i], &named);
+		if (!err)
+			err = version_verify(m->store, named, dir, names[i]);
+		version_put(named);
+	}
+	return err;
+}
+
+static int verify(struct mount *m, struct node *node, const struct place *place)
+{
+	struct version *v = file_version(node);
+	int err;
+
+	if (!v)
+		return -ENOENT;
+	err = version_verify(m->store, v, place->parent->directory.fd,
+			     place->name);
+	if (!err && artifact_kind_of(place->name) == ARTIFACT_INDEX)
+		err = verify_named(m, place, v);
+	version_put(v);
+	return err;
+}
+
+static bool is_current(struct node *node, const struct place *place)
+{
+	struct version *v = file_version(node);
+	bool current = v && version_is_current(v, place->parent->directory.fd,
+					       place->name);
+
+	version_put(v);
+	return current;
+}
+
+/*
+ * Opens what is published. The first answer to a stale or damaged version is
+ * ESTALE; the repeated open gets what its own lookup has just found, even if
+ * that is not the newest any more.
+ */
+static int open_published(struct mount *m, struct node *node, int flags,
+			  const struct place *place, struct caller *caller,
+			  struct handle **out)
+{
+	bool repeated =
+	    retry_take(m, caller->thread, place->parent, place->name);
+	int err = 0;
+
+	if (!file_is_worked_on(node)) {
+		if (!repeated && !is_current(node, place))
+			err = -ESTALE;
+		else
+			err = verify(m, node, place);
+	}
+	if (err == -ENOENT && !repeated)
+		err = -ESTALE;
+	if (err == -ESTALE)
+		retry_note(m, caller->thread, place->parent, place->name);
+	return err ? err : open_worked_on(m, node, flags, caller, out);
+}
+
+static int open_file(struct mount *m, struct node *node, int flags,
+		     const struct place *place, struct caller *caller,
+		     struct handle **out)
+{
+	struct version *v;
+	int err;
+
+	if (has_private(m, place, caller))
+		return -ESTALE;
+	if (!flags_write(flags) ||
+	    artifact_kind_of(place->name) == ARTIFACT_NONE)
+		return open_published(m, node, flags, place, caller, out);
+	v = file_version(node);
+	err = begin_private(m, place, v, caller);
+	version_put(v);
+	return err;
+}
+
+int handle_open(struct mount *m, struct node *node, int flags,
+		struct caller *caller, struct handle **out)
+{
+	struct place place = {0};
+	int err;
+
+	if (node->kind == NODE_PRIVATE)
+		return open_worked_on(m, node, flags, caller, out);
+	if (node->kind == NODE_READABLE && !flags_write(flags))
+		return open_rendering(m, node, flags, caller, out);
+	err = node_place(&m->tree, node, &place);
+	if (err)
+		return err;
+	if (node->kind == NODE_READABLE)
+		err = begin_private(m, &place, NULL, caller);
+	else
+		err = open_file(m, node, flags, &place, caller, out);
+	place_free(&m->tree, &place);
+	return err;
+}
+
+/* Whether what is created there stays private until it is published. */
+static bool starts_private(struct mount *m, struct node *directory,
+			   const char *name)
+{
+	struct version *source = NULL;
+
+	if (artifact_kind_of(name) != ARTIFACT_NONE)
+		return true;
+	if (!rendering_is_name(name) ||
+	    rendering_source(m, directory, &source) != 0)
+		return false;
+	version_put(source);
+	return true;
+}
+
+/* Somebody was faster: the kernel looks again, unless the caller minds. */
+static int refuse_existing(struct mount *m, struct node *directory,
+			   const char *name, bool exclusive,
+			   struct caller *caller)
+{
+	struct found found;
+	int err = lookup_name(m, directory, name, caller, &found);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	node_drop(&m->tree, found.node);
+	return exclusive ? -EEXIST : -ESTALE;
+}
+
+static int create_private(struct mount *m, struct node *directory,
+			  const char *name, mode_t mode, bool exclusive,
+			  struct caller *caller, struct found *found)
+{
+	int err = refuse_existing(m, directory, name, exclusive, caller);
+
+	if (err)
+		return err;
+	err =
+	    private_begin(m, directory, name, NULL, mode, caller, &found->node);
+	if (err)
+		return err;
+	found->timeout = TIMEOUT_NONE;
+	pthread_mutex_lock(&found->node->lock);
+	found->node->file.dirty = true;
+	pthread_mutex_unlock(&found->node->lock);
+	return 0;
+}
+
+/* A plain file is there for everybody from now on, empty. */
+static int create_plain(struct mount *m, struct node *directory,
+			const char *name, mode_t mode, struct found *found)
+{
+	struct publication p = {.dir = directory->directory.fd,
+				.name = name,
+				.content = -1,
+				.meta = {.mode = mode & 07777},
+				.exclusive = true};
+	struct version *v = NULL;
+	struct timespec now;
+	int err = file_new_ino(&p.meta.ino);
+
+	if (err)
+		return err;
+	clock_gettime(CLOCK_REALTIME, &now);
+	p.meta.mtime_sec = now.tv_sec;
+	p.meta.mtime_nsec = (uint32_t)now.tv_nsec;
+	err = store_publish(m->store, &p, &v);
+	if (err)
+		return err;
+	found->timeout = TIMEOUT_KEPT;
+	found->node = file_node(m, directory, name, v);
+	version_put(v);
+	if (!found->node)
+		return -ENOMEM;
+	tree_lock(&m->tree);
+	tree_attach(&m->tree, found->node);
+	tree_unlock(&m->tree);
+	return 0;
+}
+
+int node_create(struct mount *m, struct node *directory, const char *name,
+		mode_t mode, bool exclusive, struct caller *caller,
+		struct found *found)
+{
+	int err;
+
+	if (starts_private(m, directory, name))
+		return create_private(m, directory, name, mode, exclusive,
+				      caller, found);
+	err = create_plain(m, directory, name, mode, found);
+	return err == -EEXIST && !exclusive ? -ESTALE : err;
+}
+
+int handle_create(struct mount *m, struct node *directory, const char *name,
+		  mode_t mode, int flags, struct caller *caller,
+		  struct found *found, struct handle **out)
+{
+	int err = node_create(m, directory, name, mode, flags & O_EXCL, caller,
+			      found);
+
+	if (err)
+		return err;
+	err = new_handle(m, found->node, flags, caller, out);
+	if (err)
+		node_drop(&m->tree, found->node);
+	return err;
+}
+
+ssize_t handle_read(struct mount *m, struct handle *h, uint64_t offset,
+		    void *bytes, size_t size)
+{
+	if (h->node->kind == NODE_READABLE)
+		return rendering_read(h->node, offset, bytes, size);
+	return file_read(m, h->node, offset, bytes, size);
+}
+
+int handle_write(struct mount *m, struct handle *h, uint64_t offset,
+		 const void *bytes, size_t size, bool mapped)
+{
+	if (h->appends && !mapped)
+		return file_append(m, h->node, bytes, size);
+	return file_write(m, h->node, offset, bytes, size);
+}
+
+static void note_flush(struct node *node, bool killed)
+{
+	pthread_mutex_lock(&node->lock);
+	node->file.flush_by_killed = killed;
+	pthread_mutex_unlock(&node->lock);
+}
+
+int handle_flush(struct mount *m, struct handle *h, struct caller *caller)
+{
+	struct process closer;
+	bool killed;
+
+	if (!h->writes || !file_is_dirty(h->node))
+		return 0;
+	closer = caller_process(caller);
+	killed = thread_was_killed(caller->thread);
+	note_flush(h->node, killed);
+	if (!process_equal(&closer, &h->opener))
+		return 0;
+	if (killed && h->node->kind == NODE_PRIVATE) {
+		commit_abandon(m, h->node, "its writer was killed");
+		return 0;
+	}
+	return commit(m, h->node, false);
+}
+
+int handle_sync(struct mount *m, struct handle *h)
+{
+	if (!h->writes || h->node->kind != NODE_FILE)
+		return 0;
+	return commit(m, h->node, true);
+}
+
+/* What a private version comes to when nobody has it open any more. */
+static void settle_private(struct mount *m, struct node *node)
+{
+	struct node_file *file = &node->file;
+	bool attached;
+
+	tree_lock(&m->tree);
+	attached = node->attached;
+	tree_unlock(&m->tree);
+	if (!attached)
+		return;
+	if (file->flush_by_killed)
+		commit_abandon(m, node, "its writer was killed");
+	else if (file->dirty)
+		commit_abandon(m, node, "publishing it failed");
+	else if (!file->unsound)
+		private_end(m, node);
+	else if (!file->owner.id || !process_is_alive(&file->owner))
+		commit_abandon(m, node, file->why);
+	else
+		log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
+			  node->name, file->why);
+}
+
+static void release_file(struct mount *m, struct node *node, bool writes)
+{
+	bool last;
+	bool killed;
+
+	pthread_rwlock_wrlock(&node->writing);
+	pthread_mutex_lock(&node->lock);
+	node->file.writers -= writes;
+	last = --node->file.handles == 0;
+	killed = node->kind == NODE_PRIVATE && node->file.flush_by_killed;
+	pthread_mutex_unlock(&node->lock);
+	if (writes && !killed)
+		commit_locked(m, node, false);
+	if (last && node->kind == NODE_PRIVATE)
+		settle_private(m, node);
+	else if (node->kind == NODE_FILE)
+		file_drop_work(node);
+	pthread_rwlock_unlock(&node->writing);
+}
+
+void handle_release(struct mount *m, struct handle *h)
+{
+	if (h->node->kind == NODE_READABLE)
+		rendering_close(h->node);
+	else
+		release_file(m, h->node, h->writes);
+	node_drop(&m->tree, h->node);
+	free(h);
+}

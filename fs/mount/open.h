@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_MOUNT_OPEN_H
+#define TACFS_FS_MOUNT_OPEN_H
+
+/*
+ * Open files: from open or create, over read and write, to close (which is
+ * where publishing happens) and to the last release.
+ */
+
+#include "fs/mount/lookup.h"
+#include "fs/mount/mount.h"
+
+struct handle {
+	struct node *node; /* held */
+	bool writes;
+	bool appends;
+	struct process opener; /* only when it writes */
+};
+
+/*
+ * Opens a node. Returns 0 and a handle; -ESTALE when the kernel is to look the
+ * name up again, and then open what it finds: a private version for a writer of
+ * an artifact, a newer version for a reader; -ENOENT when the content is
+ * damaged; other errnos. `flags` are open(2)'s.
+ */
+int handle_open(struct mount *m, struct node *node, int flags,
+		struct caller *caller, struct handle **out);
+
+/* Creates `name` and opens it; *found is what the kernel is told. */
+int handle_create(struct mount *m, struct node *directory, const char *name,
+		  mode_t mode, int flags, struct caller *caller,
+		  struct found *found, struct handle **out);
+/* The same without opening it, for mknod(2). */
+int node_create(struct mount *m, struct node *directory, const char *name,
+		mode_t mode, bool exclusive, struct caller *caller,
+		struct found *found);
+
+ssize_t handle_read(struct mount *m, struct handle *h, uint64_t offset,
+		    void *bytes, size_t size);
+/* `mapped`: pages of a mapping, whose place is given even with O_APPEND. */
+int handle_write(struct mount *m, struct handle *h, uint64_t offset,
+		 const void *bytes, size_t size, bool mapped);
+
+/* A close(2) by the caller: publishes what its opener wrote. */
+int handle_flush(struct mount *m, struct handle *h, struct caller *caller);
+int handle_sync(struct mount *m, struct handle *h);
+/* The last close of all; frees the handle. */
+void handle_release(struct mount *m, struct handle *h);
+
+#endif

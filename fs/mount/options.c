@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/options.h"
+
+#include <errno.h>
+#include <fuse_opt.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_FOREGROUND, KEY_DEBUG, KEY_IGNORED, KEY_PASSED };
+
+/* What fuse_opt hands to each call. */
+struct parsing {
+	struct mount_options *o;
+	char *uid;
+	char *gid;
+	char *why;
+	size_t why_size;
+};
+
+static const struct fuse_opt specification[] = {
+    {"uid=%s", offsetof(struct parsing, uid), 0},
+    {"gid=%s", offsetof(struct parsing, gid), 0},
+    FUSE_OPT_KEY("-f", KEY_FOREGROUND),
+    FUSE_OPT_KEY("-d", KEY_DEBUG),
+    FUSE_OPT_KEY("debug", KEY_DEBUG),
+    /* of /etc/fstab, for mount(8) alone */
+    FUSE_OPT_KEY("defaults", KEY_IGNORED),
+    FUSE_OPT_KEY("auto", KEY_IGNORED),
+    FUSE_OPT_KEY("noauto", KEY_IGNORED),
+    FUSE_OPT_KEY("user", KEY_IGNORED),
+    FUSE_OPT_KEY("nofail", KEY_IGNORED),
+    FUSE_OPT_KEY("_netdev", KEY_IGNORED),
+    FUSE_OPT_KEY("x-", KEY_IGNORED),
+    FUSE_OPT_KEY("rw", KEY_PASSED),
+    FUSE_OPT_KEY("suid", KEY_PASSED),
+    FUSE_OPT_KEY("nosuid", KEY_PASSED),
+    FUSE_OPT_KEY("dev", KEY_PASSED),
+    FUSE_OPT_KEY("nodev", KEY_PASSED),
+    FUSE_OPT_KEY("exec", KEY_PASSED),
+    FUSE_OPT_KEY("noexec", KEY_PASSED),
+    FUSE_OPT_KEY("atime", KEY_PASSED),
+    FUSE_OPT_KEY("noatime", KEY_PASSED),
+    FUSE_OPT_KEY("relatime", KEY_PASSED),
+    FUSE_OPT_KEY("allow_other", KEY_PASSED),
+    FUSE_OPT_KEY("auto_unmount", KEY_PASSED),
+    FUSE_OPT_KEY("default_permissions", KEY_IGNORED),
+    FUSE_OPT_END,
+};
+
+static int take_argument(struct parsing *p, const char *argument)
+{
+	char **to = !p->o->store ? &p->o->store : &p->o->mountpoint;
+
+	if (p->o->mountpoint) {
+		snprintf(p->why, p->why_size, "unexpected argument \"%s\"",
+			 argument);
+		return -1;
+	}
+	*to = strdup(argument);
+	return *to ? 0 : -1;
+}
+
+static int take(void *data, const char *argument, int key,
+		struct fuse_args *args)
+{
+	struct parsing *p = data;
+
+	(void)args;
+	switch (key) {
+	case KEY_FOREGROUND:
+		p->o->foreground = true;
+		return 0;
+	case KEY_DEBUG:
+		p->o->debug = true;
+		return 0;
+	case KEY_IGNORED:
+		return 0;
+	case KEY_PASSED:
+		return 1;
+	case FUSE_OPT_KEY_NONOPT:
+		return take_argument(p, argument);
+	default:
+		snprintf(p->why, p->why_size, "unknown option \"%s\"",
+			 argument);
+		return -1;
+	}
+}
+
+static int parse_id(const char *option, const char *text, uint32_t *id,
+		    struct parsing *p)
+{
+	char *end;
+	unsigned long value;
+
+	if (!text)
+		return 0;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || end == text || *end || *text == '-' ||
+	    value >= UINT32_MAX) {
+		snprintf(p->why, p->why_size, "%s=%s is not a number", option,
+			 text);
+		return -EINVAL;
+	}
+	*id = (uint32_t)value;
+	return 0;
+}
+
+static int check(struct parsing *p)
+{
+	int err = parse_id("uid", p->uid, &p->o->uid, p);
+
+	if (!err)
+		err = parse_id("gid", p->gid, &p->o->gid, p);
+	if (!err && !p->o->mountpoint) {
+		snprintf(p->why, p->why_size, "%s",
+			 p->o->store ? "the mount point is missing"
+				     : "the store and the mount point are "
+				       "missing");
+		err = -EINVAL;
+	}
+	return err;
+}
+
+int mount_options_parse(int argc, char **argv, struct mount_options *o,
+			struct fuse_args *args, char *why, size_t why_size)
+{
+	struct parsing p = {.o = o, .why = why, .why_size = why_size};
+	int err = 0;
+
+	*o = (struct mount_options){.uid = geteuid(), .gid = getegid()};
+	*args = (struct fuse_args)FUSE_ARGS_INIT(0, NULL);
+	*why = '\0';
+	/* fuse_opt takes the first argument for the name of the program */
+	if (fuse_opt_add_arg(args, "tacfs") != 0)
+		return -ENOMEM;
+	for (int i = 0; i < argc; i++)
+		if (fuse_opt_add_arg(args, argv[i]) != 0)
+			return -ENOMEM;
+	if (fuse_opt_parse(args, &p, specification, take) != 0)
+		err = *why ? -EINVAL : -ENOMEM;
+	if (!err)
+		err = check(&p);
+	free(p.uid);
+	free(p.gid);
+	return err;
+}
+
+void mount_options_free(struct mount_options *o)
+{
+	free(o->store);
+	free(o->mountpoint);
+}

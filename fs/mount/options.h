@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_MOUNT_OPTIONS_H
+#define TACFS_FS_MOUNT_OPTIONS_H
+
+/*
+ * What `tacfs mount STORE MOUNTPOINT [-f] [-d] [-o OPTION[,OPTION...]]` asks
+ * for.
+ */
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct fuse_args;
+
+struct mount_options {
+	char *store;
+	char *mountpoint;
+	bool foreground;
+	bool debug; /* libfuse's, every request */
+	uid_t uid;  /* the owner that is shown: uid=, or the mounting user */
+	gid_t gid;
+};
+
+/*
+ * Parses the command's arguments after its name. What is FUSE's own stays in
+ * `args`, which fuse_opt_free_args() frees. Returns 0; -EINVAL with a line in
+ * `why` when an argument is wrong; -ENOMEM.
+ */
+int mount_options_parse(int argc, char **argv, struct mount_options *o,
+			struct fuse_args *args, char *why, size_t why_size);
+void mount_options_free(struct mount_options *o);
+
+#endif

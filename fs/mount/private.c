@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fs/mount/file.h"
+
+/* The first private version of `name`, of `owner` unless that is NULL. */
+static struct node *find(struct node *directory, const char *name,
+			 const struct process *owner)
+{
+	struct node *node = directory->directory.privates;
+
+	while (node && (strcmp(node->name, name) ||
+			(owner && !process_equal(&node->file.owner, owner))))
+		node = node->next;
+	return node;
+}
+
+/* One that nobody can open or publish any more: held, or NULL. */
+static struct node *find_orphan(struct mount *m, struct node *directory)
+{
+	struct node *node;
+
+	tree_lock(&m->tree);
+	node = directory->directory.privates;
+	while (node && (node->holds > 1 || process_is_alive(&node->file.owner)))
+		node = node->next;
+	if (node)
+		node_hold(node);
+	tree_unlock(&m->tree);
+	return node;
+}
+
+static void drop_orphans(struct mount *m, struct node *directory)
+{
+	struct node *node;
+
+	while ((node = find_orphan(m, directory))) {
+		private_end(m, node);
+		node_drop(&m->tree, node);
+	}
+}
+
+struct node *private_find(struct mount *m, struct node *directory,
+			  const char *name, struct caller *caller,
+			  bool *contested)
+{
+	struct node *node = NULL;
+	struct process owner;
+
+	tree_lock(&m->tree);
+	*contested = find(directory, name, NULL);
+	tree_unlock(&m->tree);
+	if (!*contested)
+		return NULL;
+	owner = caller_process(caller);
+	tree_lock(&m->tree);
+	node = find(directory, name, &owner);
+	if (node)
+		node_hold(node);
+	tree_unlock(&m->tree);
+	if (!node)
+		drop_orphans(m, directory);
+	return node;
+}
+
+static int fill(struct node_file *file, struct version *from, mode_t mode)
+{
+	if (from) {
+		const struct manifest_meta *meta = version_meta(from);
+
+		file->version = version_get(from);
+		file->ino = meta->ino;
+		file->mode = meta->mode;
+		file->mtime.tv_sec = meta->mtime_sec;
+		file->mtime.tv_nsec = meta->mtime_nsec;
+		return 0;
+	}
+	file->mode = mode & 07777;
+	clock_gettime(CLOCK_REALTIME, &file->mtime);
+	return file_new_ino(&file->ino);
+}
+
+/* Two threads of one process that begin at once share one version. */
+static struct node *attach_or_find(struct mount *m, struct node *node)
+{
+	struct node *other;
+
+	tree_lock(&m->tree);
+	other = find(node->parent, node->name, &node->file.owner);
+	if (other)
+		node_hold(other);
+	else
+		tree_attach(&m->tree, node);
+	tree_unlock(&m->tree);
+	if (!other)
+		return node;
+	node_drop(&m->tree, node);
+	return other;
+}
+
+int private_begin(struct mount *m, struct node *directory, const char *name,
+		  struct version *from, mode_t mode, struct caller *caller,
+		  struct node **out)
+{
+	struct node *node = node_new(&m->tree, NODE_PRIVATE, directory, name);
+	int err;
+
+	if (!node)
+		return -ENOMEM;
+	node->file.owner = caller_process(caller);
+	err = fill(&node->file, from, mode);
+	if (err) {
+		node_drop(&m->tree, node);
+		return err;
+	}
+	clock_gettime(CLOCK_REALTIME, &node->file.ctime);
+	*out = attach_or_find(m, node);
+	return 0;
+}
+
+void private_end(struct mount *m, struct node *node)
+{
+	tree_lock(&m->tree);
+	tree_detach(&m->tree, node);
+	tree_unlock(&m->tree);
+}

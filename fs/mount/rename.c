@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/rename.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "compiler/artifact.h"
+#include "fs/mount/commit.h"
+#include "fs/mount/file.h"
+#include "fs/mount/lookup.h"
+#include "fs/mount/names.h"
+#include "fs/mount/private.h"
+#include "fs/mount/rendering.h"
+
+/* A rename under way: both ends, and what they showed before. */
+struct renaming {
+	struct mount *m;
+	struct rename_end from;
+	struct rename_end to;
+	unsigned flags;
+	struct caller *caller;
+	struct node *node;     /* held */
+	struct node *replaced; /* held, or NULL */
+};
+
+static int rename_stored(const struct renaming *r)
+{
+	if (renameat2(r->from.directory->directory.fd, r->from.name,
+		      r->to.directory->directory.fd, r->to.name, r->flags) < 0)
+		return -errno;
+	return 0;
+}
+
+static bool has_writing(const struct node *node)
+{
+	return node && (node->kind == NODE_FILE || node->kind == NODE_PRIVATE);
+}
+
+static int move_node(const struct renaming *r)
+{
+	int err;
+
+	tree_lock(&r->m->tree);
+	if (r->replaced) {
+		if (has_writing(r->replaced))
+			r->replaced->file.abandoned = true;
+		tree_detach(&r->m->tree, r->replaced);
+	}
+	err = tree_move(&r->m->tree, r->node, r->to.directory, r->to.name);
+	tree_unlock(&r->m->tree);
+	return err;
+}
+
+/* The manifest's identity changed with its name. */
+static int reload(const struct renaming *r)
+{
+	struct version *v = NULL;
+	int err = version_load(r->m->store, r->to.directory->directory.fd,
+			       r->to.name, &v);
+
+	if (!err)
+		file_published(r->node, v);
+	version_put(v);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Whether the version was not judged by the rules of its new name. */
+static bool needs_judging(const struct renaming *r)
+{
+	enum artifact_kind kind = artifact_kind_of(r->to.name);
+	struct version *v = file_version(r->node);
+	bool needs = kind != ARTIFACT_NONE &&
+		     (!v || version_meta(v)->kind != (uint8_t)kind);
+
+	version_put(v);
+	return needs;
+}
+
+static int rename_judged(const struct renaming *r)
+{
+	struct version *v = NULL;
+	int err = commit_as(r->m, r->node, r->to.directory, r->to.name,
+			    r->flags & RENAME_NOREPLACE, &v);
+
+	if (err)
+		return err;
+	if (unlinkat(r->from.directory->directory.fd, r->from.name, 0) < 0 &&
+	    errno != ENOENT)
+		err = -errno;
+	file_published(r->node, v);
+	version_put(v);
+	return err;
+}
+
+static void set_publishing(const struct renaming *r, bool publishing)
+{
+	tree_lock(&r->m->tree);
+	r->node->file.publishing = publishing;
+	tree_unlock(&r->m->tree);
+}
+
+static void note_names(const struct renaming *r)
+{
+	struct process process = caller_process(r->caller);
+
+	insider_add(r->m, r->from.directory, &process);
+	insider_add(r->m, r->to.directory, &process);
+	if (artifact_kind_of(r->from.name) == ARTIFACT_COMPILED_MODULE)
+		rendering_orphaned(r->m, r->from.directory);
+	if (artifact_kind_of(r->to.name) == ARTIFACT_COMPILED_MODULE)
+		rendering_published(r->m, r->to.directory);
+}
+
+/* With node.writing of both held alone. */
+static int rename_file(const struct renaming *r)
+{
+	int err = commit_locked(r->m, r->node, false);
+
+	if (err)
+		return err;
+	set_publishing(r, true);
+	err = needs_judging(r) ? rename_judged(r) : rename_stored(r);
+	if (!err)
+		err = move_node(r);
+	if (!err)
+		err = reload(r);
+	set_publishing(r, false);
+	if (!err)
+		note_names(r);
+	return err;
+}
+
+/* What is not published yet only gets another place to be published at. */
+static int rename_private(const struct renaming *r)
+{
+	int err;
+
+	tree_lock(&r->m->tree);
+	err = tree_move(&r->m->tree, r->node, r->to.directory, r->to.name);
+	tree_unlock(&r->m->tree);
+	if (err)
+		return err;
+	pthread_mutex_lock(&r->node->lock);
+	r->node->file.dirty = true;
+	pthread_mutex_unlock(&r->node->lock);
+	if (unlinkat(r->from.directory->directory.fd, r->from.name, 0) < 0 &&
+	    errno != ENOENT)
+		return -errno;
+	if (artifact_kind_of(r->to.name) != ARTIFACT_NONE)
+		return 0;
+	return commit_locked(r->m, r->node, false);
+}
+
+/* By address, so that two renames never wait for each other. */
+static void lock_both(const struct renaming *r)
+{
+	struct node *first = r->node;
+	struct node *second = has_writing(r->replaced) ? r->replaced : NULL;
+
+	if (second && (uintptr_t)second < (uintptr_t)first) {
+		first = second;
+		second = r->node;
+	}
+	pthread_rwlock_wrlock(&first->writing);
+	if (second)
+		pthread_rwlock_wrlock(&second->writing);
+}
+
+static void unlock_both(const struct renaming *r)
+{
+	if (has_writing(r->replaced))
+		pthread_rwlock_unlock(&r->replaced->writing);
+	pthread_rwlock_unlock(&r->node->writing);
+}
+
+static int rename_other(const struct renaming *r)
+{
+	int err = rename_stored(r);
+
+	if (err == -ENOTEMPTY && r->replaced &&
+	    r->replaced->kind == NODE_DIRECTORY) {
+		err = name_rmdir(r->m, r->to.directory, r->to.name, r->caller);
+		if (!err)
+			err = rename_stored(r);
+	}
+	return err ? err : move_node(r);
+}
+
+/* Over a readable.py goes only what it says anyway; it stays what it is. */
+static int rename_over_rendering(const struct renaming *r)
+{
+	struct content_view view;
+	struct content *copy = NULL;
+	struct version *v;
+	int err = commit_locked(r->m, r->node, false);
+
+	if (err)
+		return err;
+	v = file_version(r->node);
+	if (!v)
+		return -EROFS;
+	err = content_copy(r->m->store, v, &copy);
+	version_put(v);
+	if (err)
+		return err;
+	err = content_map(copy, &view);
+	if (!err) {
+		err = rendering_accept(r->m, r->to.directory, &view);
+		content_unmap(&view);
+	}
+	content_free(copy);
+	return err;
+}
+
+static int rename_onto_rendering(const struct renaming *r)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&r->node->writing);
+	err = rename_over_rendering(r);
+	pthread_rwlock_unlock(&r->node->writing);
+	return err ? err
+		   : name_unlink(r->m, r->from.directory, r->from.name,
+				 r->caller);
+}
+
+static int rename_found(const struct renaming *r)
+{
+	int err;
+
+	if (r->replaced && (r->flags & RENAME_NOREPLACE))
+		return -EEXIST;
+	if (r->node->kind == NODE_READABLE)
+		return -EXDEV;
+	if (!has_writing(r->node))
+		return rename_other(r);
+	if (r->replaced && r->replaced->kind == NODE_READABLE)
+		return rename_onto_rendering(r);
+	if (r->replaced && r->replaced->kind == NODE_DIRECTORY)
+		return -EISDIR;
+	lock_both(r);
+	err = r->node->kind == NODE_FILE ? rename_file(r) : rename_private(r);
+	unlock_both(r);
+	return err;
+}
+
+int name_rename(struct mount *m, const struct rename_end *from,
+		const struct rename_end *to, unsigned flags,
+		struct caller *caller)
+{
+	struct renaming r = {m, *from, *to, flags, caller, NULL, NULL};
+	struct found found;
+	int err;
+
+	if (flags & ~(unsigned)RENAME_NOREPLACE)
+		return -EINVAL;
+	err = lookup_name(m, from->directory, from->name, caller, &found);
+	if (err)
+		return err;
+	r.node = found.node;
+	err = lookup_name(m, to->directory, to->name, caller, &found);
+	if (!err)
+		r.replaced = found.node;
+	if (!err && r.replaced == r.node)
+		err = 0;
+	else if (!err || err == -ENOENT)
+		err = rename_found(&r);
+	node_drop(&m->tree, r.node);
+	node_drop(&m->tree, r.replaced);
+	return err;
+}

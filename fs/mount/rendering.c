@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/mount/rendering.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "compiler/readable.h"
+#include "fs/mount/file.h"
+#include "fs/own.h"
+
+enum {
+	INO_OF_RENDERING = 1 /* differs from its source's in this bit */
+};
+
+bool rendering_is_name(const char *name)
+{
+	return strcmp(name, RENDERING_NAME) == 0;
+}
+
+/* The version of a cached node, when it still is what the name shows. */
+static struct version *cached_source(struct mount *m, struct node *directory)
+{
+	struct version *v = NULL;
+	struct node *node;
+
+	tree_lock(&m->tree);
+	node = tree_find(&m->tree, directory, RENDERING_SOURCE);
+	if (node && node->kind == NODE_FILE)
+		v = file_version(node);
+	tree_unlock(&m->tree);
+	if (v &&
+	    !version_is_current(v, directory->directory.fd, RENDERING_SOURCE)) {
+		version_put(v);
+		v = NULL;
+	}
+	return v;
+}
+
+int rendering_source(struct mount *m, struct node *directory,
+		     struct version **out)
+{
+	int err;
+
+	*out = cached_source(m, directory);
+	if (*out)
+		return 0;
+	err = version_load(m->store, directory->directory.fd, RENDERING_SOURCE,
+			   out);
+	/* A directory, or a symlink, of that name has no rendering. */
+	return err == -EISDIR || err == -ELOOP || err == -ENXIO ? -ENOENT : err;
+}
+
+static bool is_hidden(struct mount *m, struct node *directory)
+{
+	struct version *hidden;
+	bool is;
+
+	tree_lock(&m->tree);
+	hidden = directory->directory.hidden;
+	if (hidden)
+		version_get(hidden);
+	tree_unlock(&m->tree);
+	is = hidden && version_is_current(hidden, directory->directory.fd,
+					  RENDERING_SOURCE);
+	version_put(hidden);
+	return is;
+}
+
+int rendering_shown(struct mount *m, struct node *directory,
+		    struct version **out)
+{
+	struct version *source;
+	int err = rendering_source(m, directory, &source);
+
+	if (err)
+		return err;
+	if (is_hidden(m, directory)) {
+		version_put(source);
+		return -ENOENT;
+	}
+	*out = source;
+	return 0;
+}
+
+/* Reads all of a version; the caller frees the bytes. */
+static int read_all(struct mount *m, struct version *v, uint8_t **bytes)
+{
+	size_t size = version_meta(v)->size;
+	uint8_t *all = malloc(size ? size : 1);
+	size_t done = 0;
+
+	if (!all)
+		return -ENOMEM;
+	while (done < size) {
+		ssize_t count =
+		    version_read(m->store, v, done, all + done, size - done);
+
+		if (count <= 0) {
+			free(all);
+			return count < 0 ? (int)count : -EIO;
+		}
+		done += (size_t)count;
+	}
+	*bytes = all;
+	return 0;
+}
+
+int rendering_make(struct mount *m, struct version *source, struct writer *out)
+{
+	AUTO_FREE uint8_t *bytes = NULL;
+	int err = read_all(m, source, &bytes);
+
+	return err ? err
+		   : readable_render(bytes, version_meta(source)->size, out);
+}
+
+/* Manifests hold the size, unless an older renderer wrote it. */
+static int shown_size(struct mount *m, struct version *source, uint64_t *size)
+{
+	const struct manifest_meta *meta = version_meta(source);
+	struct writer text = writer_upto(READABLE_MAX);
+	int err;
+
+	if (meta->renderer == READABLE_REVISION) {
+		*size = meta->readable_size;
+		return 0;
+	}
+	err = rendering_make(m, source, &text);
+	*size = text.size;
+	writer_free(&text);
+	return err;
+}
+
+static struct node *cached_node(struct mount *m, struct node *directory)
+{
+	struct node *node;
+
+	tree_lock(&m->tree);
+	node = tree_find(&m->tree, directory, RENDERING_NAME);
+	if (node && node->kind == NODE_READABLE &&
+	    (!node->file.version ||
+	     version_is_current(node->file.version, directory->directory.fd,
+				RENDERING_SOURCE)))
+		node_hold(node);
+	else
+		node = NULL;
+	tree_unlock(&m->tree);
+	return node;
+}
+
+/* `source` is NULL for what an insider still sees after its removal. */
+static int new_node(struct mount *m, struct node *directory,
+		    struct version *source, struct node **out)
+{
+	struct node *node;
+	uint64_t size = 0;
+	int err = source ? shown_size(m, source, &size) : 0;
+
+	if (err)
+		return err;
+	node = node_new(&m->tree, NODE_READABLE, directory, RENDERING_NAME);
+	if (!node)
+		return -ENOMEM;
+	node->file.shown_size = size;
+	node->file.mode = 0600;
+	if (source) {
+		const struct manifest_meta *meta = version_meta(source);
+
+		node->file.version = version_get(source);
+		node->file.ino = meta->ino ^ INO_OF_RENDERING;
+		node->file.mtime.tv_sec = meta->mtime_sec;
+		node->file.mtime.tv_nsec = meta->mtime_nsec;
+		node->file.ctime = version_changed(source);
+	}
+	tree_lock(&m->tree);
+	tree_attach(&m->tree, node);
+	tree_unlock(&m->tree);
+	*out = node;
+	return 0;
+}
+
+static bool sees_ghost(struct mount *m, struct node *directory,
+		       struct caller *caller)
+{
+	struct process process;
+	bool ghost;
+
+	tree_lock(&m->tree);
+	ghost = directory->directory.ghost;
+	tree_unlock(&m->tree);
+	if (!ghost)
+		return false;
+	process = caller_process(caller);
+	return insider_is(m, directory, &process);
+}
+
+int rendering_lookup(struct mount *m, struct node *directory,
+		     struct caller *caller, struct node **out)
+{
+	struct version *source = NULL;
+	int err = rendering_shown(m, directory, &source);
+
+	if (err == -ENOENT && sees_ghost(m, directory, caller))
+		return new_node(m, directory, NULL, out);
+	if (err)
+		return err;
+	*out = cached_node(m, directory);
+	if (!*out)
+		err = new_node(m, directory, source, out);
+	version_put(source);
+	return err;
+}
+
+int rendering_open(struct mount *m, struct node *node)
+{
+	struct writer text = writer_upto(READABLE_MAX);
+	struct node_file *file = &node->file;
+	int err = 0;
+
+	if (!file->version)
+		return -ENOENT;
+	pthread_mutex_lock(&node->lock);
+	if (!file->text) {
+		err = rendering_make(m, file->version, &text);
+		if (!err)
+			file->text = writer_take(&text, &file->text_size);
+	}
+	if (!err)
+		file->handles++;
+	pthread_mutex_unlock(&node->lock);
+	writer_free(&text);
+	return err;
+}
+
+void rendering_close(struct node *node)
+{
+	struct node_file *file = &node->file;
+
+	pthread_mutex_lock(&node->lock);
+	if (--file->handles == 0) {
+		free(file->text);
+		file->text = NULL;
+	}
+	pthread_mutex_unlock(&node->lock);
+}
+
+ssize_t rendering_read(struct node *node, uint64_t offset, void *bytes,
+		       size_t size)
+{
+	const struct node_file *file = &node->file;
+	size_t left;
+
+	if (offset >= file->text_size)
+		return 0;
+	left = file->text_size - (size_t)offset;
+	if (size > left)
+		size = left;
+	memcpy(bytes, file->text + offset, size);
+	return (ssize_t)size;
+}
+
+static void set_hidden(struct mount *m, struct node *directory,
+		       struct version *v, bool ghost)
+{
+	struct version *old;
+
+	tree_lock(&m->tree);
+	old = directory->directory.hidden;
+	directory->directory.hidden = v;
+	directory->directory.ghost = ghost;
+	tree_unlock(&m->tree);
+	version_put(old);
+}
+
+int rendering_unlink(struct mount *m, struct node *directory)
+{
+	struct version *source = NULL;
+	int err = rendering_source(m, directory, &source);
+
+	if (err && err != -ENOENT)
+		return err;
+	set_hidden(m, directory, source, false);
+	return 0;
+}
+
+/*
+ * A file of that name that somebody stored before is hidden from now on, and
+ * must not come back when this compiled_module is removed.
+ */
+void rendering_published(struct mount *m, struct node *directory)
+{
+	set_hidden(m, directory, NULL, false);
+	unlinkat(directory->directory.fd, RENDERING_NAME, 0);
+}
+
+void rendering_orphaned(struct mount *m, struct node *directory)
+{
+	bool hidden;
+
+	tree_lock(&m->tree);
+	hidden = directory->directory.hidden;
+	tree_unlock(&m->tree);
+	set_hidden(m, directory, NULL, !hidden);
+}
+
+int rendering_accept(struct mount *m, struct node *directory,
+		     const struct content_view *view)
+{
+	struct writer text = writer_upto(READABLE_MAX);
+	struct version *source = NULL;
+	int err = rendering_source(m, directory, &source);
+
+	if (err)
+		return err;
+	err = rendering_make(m, source, &text);
+	if (!err && (text.size != view->size ||
+		     memcmp(text.bytes, view->bytes, view->size) != 0))
+		err = -EROFS;
+	if (!err)
+		set_hidden(m, directory, NULL, false);
+	version_put(source);
+	writer_free(&text);
+	return err;
+}
