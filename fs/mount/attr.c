@@ -107,10 +107,11 @@ static int set_size(struct mount *m, struct node *node, const struct handle *h,
 static struct change change_of(const struct stat *st, int set)
 {
 	struct change change = {
-	    .set_mode = set & FUSE_SET_ATTR_MODE,
-	    .mode = st->st_mode,
-	    .set_mtime = set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW),
-	    .mtime = st->st_mtim,
+		.set_mode = set & FUSE_SET_ATTR_MODE,
+		.mode = st->st_mode,
+		.set_mtime =
+			set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW),
+		.mtime = st->st_mtim,
 	};
 
 	if (set & FUSE_SET_ATTR_MTIME_NOW)

@@ -58,14 +58,14 @@ static void fill_meta(struct node *node, const struct findings *f,
 
 	pthread_mutex_lock(&node->lock);
 	*meta = (struct manifest_meta){
-	    .ino = file->ino,
-	    .mode = file->mode,
-	    .mtime_sec = file->mtime.tv_sec,
-	    .mtime_nsec = (uint32_t)file->mtime.tv_nsec,
-	    .kind = (uint8_t)f->kind,
-	    .verdict = manifest_verdict(f),
-	    .renderer = READABLE_REVISION,
-	    .readable_size = f->readable_size,
+		.ino = file->ino,
+		.mode = file->mode,
+		.mtime_sec = file->mtime.tv_sec,
+		.mtime_nsec = (uint32_t)file->mtime.tv_nsec,
+		.kind = (uint8_t)f->kind,
+		.verdict = manifest_verdict(f),
+		.renderer = READABLE_REVISION,
+		.readable_size = f->readable_size,
 	};
 	pthread_mutex_unlock(&node->lock);
 }
@@ -113,11 +113,11 @@ static int publish(struct mount *m, struct node *node, struct findings *f,
 		   bool durable)
 {
 	struct publication p = {
-	    .dir = node->parent->directory.fd,
-	    .name = node->name,
-	    .names = (const char *const *)f->names.names,
-	    .name_count = f->names.count,
-	    .durable = durable || f->kind != ARTIFACT_NONE,
+		.dir = node->parent->directory.fd,
+		.name = node->name,
+		.names = (const char *const *)f->names.names,
+		.name_count = f->names.count,
+		.durable = durable || f->kind != ARTIFACT_NONE,
 	};
 	struct version *v = NULL;
 	int err;
@@ -282,9 +282,9 @@ static int republish(struct mount *m, struct node *node)
 	struct version *v = file_version(node);
 	const struct manifest_meta *old = version_meta(v);
 	struct publication p = {
-	    .dir = node->parent->directory.fd,
-	    .name = node->name,
-	    .content = -1,
+		.dir = node->parent->directory.fd,
+		.name = node->name,
+		.content = -1,
 	};
 	struct version *next = NULL;
 	int err;
@@ -319,8 +319,8 @@ int commit_change(struct mount *m, struct node *node,
 	    (node->kind == NODE_PRIVATE && rendering_is_name(node->name)))
 		return 0;
 	pthread_mutex_lock(&node->lock);
-	published =
-	    node->kind == NODE_FILE && node->file.version && !node->file.dirty;
+	published = node->kind == NODE_FILE && node->file.version &&
+		    !node->file.dirty;
 	if (!published)
 		node->file.dirty = true;
 	pthread_mutex_unlock(&node->lock);

@@ -86,7 +86,8 @@ static int lookup_symlink(struct mount *m, struct node *directory,
 }
 
 /* Whether a cached file node shows what its name shows in the store. */
-static bool is_fresh(struct mount *m, struct node *node)
+static bool is_fresh(struct mount *m, struct node *node,
+		     const struct node *directory, const char *name)
 {
 	struct version *v;
 	bool publishing;
@@ -98,8 +99,7 @@ static bool is_fresh(struct mount *m, struct node *node)
 	if (publishing || file_is_worked_on(node))
 		return true;
 	v = file_version(node);
-	fresh =
-	    v && version_is_current(v, node->parent->directory.fd, node->name);
+	fresh = v && version_is_current(v, directory->directory.fd, name);
 	version_put(v);
 	return fresh;
 }
@@ -141,7 +141,7 @@ static int lookup_file(struct mount *m, struct node *directory,
 	struct version *v = NULL;
 	int err;
 
-	if (node && is_fresh(m, node)) {
+	if (node && is_fresh(m, node, directory, name)) {
 		*out = node;
 		return 0;
 	}
@@ -176,18 +176,18 @@ bool lookup_is_whole(struct mount *m, struct node *directory,
 }
 
 /* An .idx without its files would make every load of the model fail. */
-static bool is_dangling(struct mount *m, struct node *node,
-			struct caller *caller)
+static bool is_dangling(struct mount *m, struct node *directory,
+			struct node *node, struct caller *caller)
 {
 	struct version *v = file_version(node);
 	struct process process;
-	bool whole = !v || lookup_is_whole(m, node->parent, v);
+	bool whole = !v || lookup_is_whole(m, directory, v);
 
 	version_put(v);
 	if (whole)
 		return false;
 	process = caller_process(caller);
-	return !insider_is(m, node->parent, &process);
+	return !insider_is(m, directory, &process);
 }
 
 static int lookup_stored(struct mount *m, struct node *directory,
@@ -208,7 +208,7 @@ static int lookup_stored(struct mount *m, struct node *directory,
 	if (err || artifact_kind_of(name) != ARTIFACT_INDEX)
 		return err;
 	found->timeout = TIMEOUT_NONE;
-	if (!is_dangling(m, found->node, caller))
+	if (!is_dangling(m, directory, found->node, caller))
 		return 0;
 	node_drop(&m->tree, found->node);
 	return -ENOENT;

@@ -14,8 +14,10 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 	AUTO_CLOSE int root = -1;
 	int err;
 
-	*m = (struct mount){
-	    .store = store, .log = store_log(store), .uid = uid, .gid = gid};
+	*m = (struct mount){.store = store,
+			    .log = store_log(store),
+			    .uid = uid,
+			    .gid = gid};
 	root = openat(store_refs(store), ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
@@ -44,7 +46,7 @@ void retry_note(struct mount *m, pid_t thread, const struct node *directory,
 
 	tree_lock(&m->tree);
 	m->retries[m->next_retry++ % RETRIES] =
-	    (struct retry){thread, directory, hash};
+		(struct retry){thread, directory, hash};
 	tree_unlock(&m->tree);
 }
 
@@ -71,7 +73,7 @@ static bool is_insider(const struct node_directory *d,
 		       const struct process *process)
 {
 	unsigned count =
-	    d->insider_count < INSIDERS ? d->insider_count : INSIDERS;
+		d->insider_count < INSIDERS ? d->insider_count : INSIDERS;
 
 	for (unsigned i = 0; i < count; i++)
 		if (process_equal(&d->insiders[i], process))

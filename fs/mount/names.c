@@ -44,8 +44,8 @@ int name_readlink(struct mount *m, struct node *node, char **target)
 	err = node_place(&m->tree, node, &place);
 	if (err)
 		return err;
-	size =
-	    readlinkat(place.parent->directory.fd, place.name, text, PATH_MAX);
+	size = readlinkat(place.parent->directory.fd, place.name, text,
+			  PATH_MAX);
 	err = size < 0 ? -errno : 0;
 	place_free(&m->tree, &place);
 	if (err)
@@ -99,7 +99,7 @@ static bool unlink_private(struct mount *m, struct node *directory,
 {
 	bool contested;
 	struct node *node =
-	    private_find(m, directory, name, caller, &contested);
+		private_find(m, directory, name, caller, &contested);
 
 	if (!node)
 		return false;

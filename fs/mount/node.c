@@ -59,7 +59,7 @@ static void grow(struct tree *tree)
 		while (node) {
 			struct node *next = node->next;
 			size_t to =
-			    bucket_of(&larger, node->parent, node->name);
+				bucket_of(&larger, node->parent, node->name);
 
 			node->next = larger.buckets[to];
 			larger.buckets[to] = node;
@@ -78,8 +78,8 @@ static struct node **link_to(struct tree *tree, struct node *node)
 	if (node->kind == NODE_PRIVATE)
 		link = &node->parent->directory.privates;
 	else
-		link =
-		    &tree->buckets[bucket_of(tree, node->parent, node->name)];
+		link = &tree->buckets[bucket_of(tree, node->parent,
+						node->name)];
 	while (*link && *link != node)
 		link = &(*link)->next;
 	return link;

@@ -92,7 +92,7 @@ static bool has_private(struct mount *m, const struct place *place,
 {
 	bool contested;
 	struct node *own =
-	    private_find(m, place->parent, place->name, caller, &contested);
+		private_find(m, place->parent, place->name, caller, &contested);
 
 	node_drop(&m->tree, own);
 	return own;
@@ -154,7 +154,7 @@ static int open_published(struct mount *m, struct node *node, int flags,
 			  struct handle **out)
 {
 	bool repeated =
-	    retry_take(m, caller->thread, place->parent, place->name);
+		retry_take(m, caller->thread, place->parent, place->name);
 	int err = 0;
 
 	if (!file_is_worked_on(node)) {
@@ -246,8 +246,8 @@ static int create_private(struct mount *m, struct node *directory,
 
 	if (err)
 		return err;
-	err =
-	    private_begin(m, directory, name, NULL, mode, caller, &found->node);
+	err = private_begin(m, directory, name, NULL, mode, caller,
+			    &found->node);
 	if (err)
 		return err;
 	found->timeout = TIMEOUT_NONE;

@@ -64,9 +64,9 @@ static int give(struct mount *m, const struct found *found,
 	int err;
 
 	*entry = (struct fuse_entry_param){
-	    .ino = ino_of(m, found->node),
-	    .entry_timeout = found->timeout,
-	    .attr_timeout = found->timeout,
+		.ino = ino_of(m, found->node),
+		.entry_timeout = found->timeout,
+		.attr_timeout = found->timeout,
 	};
 	err = node_stat(m, found->node, &entry->attr);
 	if (!err) {
@@ -101,8 +101,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	struct mounted *mounted = userdata;
 
 	conn->want &=
-	    ~(unsigned)(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ |
-			FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
+		~(unsigned)(FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_READ |
+			    FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
 	conn->want |= conn->capable & FUSE_CAP_ATOMIC_O_TRUNC;
 	conn->max_write = MAX_WRITE;
 	mounted->ready(mounted);
@@ -387,8 +387,8 @@ static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 
 	(void)datasync;
 	(void)fi;
-	fd =
-	    openat(node->directory.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(node->directory.fd, ".",
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fuse_reply_err(req, fd < 0 || fsync(fd) < 0 ? errno : 0);
 }
 
@@ -505,31 +505,31 @@ static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
 }
 
 const struct fuse_lowlevel_ops mount_ops = {
-    .init = op_init,
-    .lookup = op_lookup,
-    .forget = op_forget,
-    .forget_multi = op_forget_multi,
-    .getattr = op_getattr,
-    .setattr = op_setattr,
-    .readlink = op_readlink,
-    .mknod = op_mknod,
-    .mkdir = op_mkdir,
-    .unlink = op_unlink,
-    .rmdir = op_rmdir,
-    .symlink = op_symlink,
-    .rename = op_rename,
-    .link = op_link,
-    .open = op_open,
-    .read = op_read,
-    .write = op_write,
-    .flush = op_flush,
-    .release = op_release,
-    .fsync = op_fsync,
-    .opendir = op_opendir,
-    .readdir = op_readdir,
-    .readdirplus = op_readdirplus,
-    .releasedir = op_releasedir,
-    .fsyncdir = op_fsyncdir,
-    .statfs = op_statfs,
-    .create = op_create,
+	.init = op_init,
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.readlink = op_readlink,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
+	.symlink = op_symlink,
+	.rename = op_rename,
+	.link = op_link,
+	.open = op_open,
+	.read = op_read,
+	.write = op_write,
+	.flush = op_flush,
+	.release = op_release,
+	.fsync = op_fsync,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
+	.releasedir = op_releasedir,
+	.fsyncdir = op_fsyncdir,
+	.statfs = op_statfs,
+	.create = op_create,
 };

@@ -92,8 +92,8 @@ static int read_all(struct mount *m, struct version *v, uint8_t **bytes)
 	if (!all)
 		return -ENOMEM;
 	while (done < size) {
-		ssize_t count =
-		    version_read(m->store, v, done, all + done, size - done);
+		ssize_t count = version_read(m->store, v, done, all + done,
+					     size - done);
 
 		if (count <= 0) {
 			free(all);

@@ -103,7 +103,7 @@ static int run_session(const struct mount_options *o, struct fuse_args *args,
 	if (add_arguments(o, args) != 0)
 		return complain(o->mountpoint, "out of memory");
 	session =
-	    fuse_session_new(args, &mount_ops, sizeof(mount_ops), mounted);
+		fuse_session_new(args, &mount_ops, sizeof(mount_ops), mounted);
 	if (!session)
 		return complain(o->mountpoint, "cannot start a FUSE session");
 	if (fuse_set_signal_handlers(session) != 0)
