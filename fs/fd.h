@@ -7,9 +7,12 @@
  * over EINTR. All return 0 or a negative errno unless they say otherwise.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+enum { FD_DRAFT_NAME_SIZE = 40 };
 
 /* Exactly `size` bytes from `offset`; -ENODATA when the file ends before. */
 int fd_read_at(int fd, void *bytes, size_t size, uint64_t offset);
@@ -28,10 +31,11 @@ int fd_temp(int dir);
  */
 struct fd_draft {
 	int fd;
-	int tmp;       /* borrowed: the directory */
-	char name[40]; /* in tmp; empty when nameless */
+	int tmp;		       /* borrowed: the directory */
+	char name[FD_DRAFT_NAME_SIZE]; /* in tmp; empty when nameless */
 };
 
+/* Bits of `mode` for group and others are given whatever the umask says. */
 int fd_draft_open(int tmp, mode_t mode, struct fd_draft *draft);
 /* Gives it its name: -EEXIST when that is taken. */
 int fd_draft_link(struct fd_draft *draft, int dir, const char *name);
@@ -39,5 +43,7 @@ int fd_draft_link(struct fd_draft *draft, int dir, const char *name);
 int fd_draft_replace(struct fd_draft *draft, int dir, const char *name);
 /* Closes it; what was neither linked nor replaced is gone. */
 void fd_draft_close(struct fd_draft *draft);
+/* Whether a draft may have this name in its tmp. */
+bool fd_draft_name_is(const char *name);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "codec/manifest.h"
 #include "fs/store/store.h"
@@ -22,6 +23,8 @@ struct version *version_get(struct version *v);
 void version_put(struct version *v); /* NULL is fine */
 
 const struct manifest_meta *version_meta(const struct version *v);
+/* When the manifest last changed: published, or given another name. */
+struct timespec version_changed(const struct version *v);
 /* The files that an .idx names; count 0 for everything else. */
 const char *const *version_names(const struct version *v, size_t *count);
 
@@ -37,6 +40,9 @@ int version_load(struct store *store, int dir, const char *name,
 
 /* Whether `name` in `dir` still is the manifest that `v` was read from. */
 bool version_is_current(const struct version *v, int dir, const char *name);
+
+/* Whether both were read from one manifest. */
+bool version_same(const struct version *a, const struct version *b);
 
 /*
  * Makes sure, before anything is read, that every stored block is there and

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/log.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+enum { MESSAGE_MAX = 1024, LINE_MAX_SIZE = 4 * MESSAGE_MAX + 64 };
+
+static const struct {
+	const char *word;
+	int priority;
+} levels[] = {
+    [LOG_LEVEL_ERROR] = {"error", LOG_ERR},
+    [LOG_LEVEL_WARNING] = {"warning", LOG_WARNING},
+    [LOG_LEVEL_INFO] = {"info", LOG_INFO},
+};
+
+/* The bytes of a UTF-8 sequence by its first byte; 0 when it cannot be one. */
+static size_t sequence_size(uint8_t first)
+{
+	if (first >= 0xc2 && first <= 0xdf)
+		return 2;
+	if (first >= 0xe0 && first <= 0xef)
+		return 3;
+	if (first >= 0xf0 && first <= 0xf4)
+		return 4;
+	return 0;
+}
+
+/*
+ * How many bytes at `text` may be shown as they are: a printable ASCII
+ * character, or a UTF-8 sequence beyond the C1 control characters.
+ */
+static size_t printable(const char *text)
+{
+	uint8_t first = (uint8_t)text[0];
+	size_t size = sequence_size(first);
+
+	if (first >= 0x20 && first < 0x7f)
+		return first == '\\' ? 0 : 1;
+	for (size_t i = 1; i < size; i++)
+		if (((uint8_t)text[i] & 0xc0) != 0x80)
+			return 0;
+	if (first == 0xc2 && (uint8_t)text[1] < 0xa0)
+		return 0;
+	return size;
+}
+
+static size_t escape(const char *text, char *line)
+{
+	size_t size = 0;
+
+	while (*text) {
+		size_t plain = printable(text);
+
+		if (plain) {
+			memcpy(line + size, text, plain);
+			size += plain;
+			text += plain;
+		} else {
+			size += (size_t)sprintf(line + size, "\\x%02x",
+						(unsigned)(uint8_t)*text++);
+		}
+	}
+	line[size] = '\0';
+	return size;
+}
+
+void log_event(const struct log *log, enum log_level level, const char *format,
+	       ...)
+{
+	char message[MESSAGE_MAX];
+	char line[LINE_MAX_SIZE];
+	size_t size;
+	va_list args;
+
+	if (!log || level > log->level)
+		return;
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	if (log->to_syslog) {
+		escape(message, line);
+		syslog(levels[level].priority, "%s", line);
+		return;
+	}
+	size = (size_t)sprintf(line, "tacfs: %s: ", levels[level].word);
+	size += escape(message, line + size);
+	line[size++] = '\n';
+	if (write(STDERR_FILENO, line, size) < 0)
+		return; /* there is nobody to tell */
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fs/own.h"
+#include "fs/store/index_pack.h"
+#include "fs/store/pack_file.h"
+#include "fs/store/state.h"
+
+/*
+ * An mtime younger than this when a directory is listed may hide a later
+ * change. Shorter than for identities: what is at stake is sharing only.
+ */
+enum { FAN_SETTLE_NSEC = 100 * 1000 * 1000, NSEC = 1000 * 1000 * 1000 };
+
+static bool is_settled(const struct timespec *mtime)
+{
+	struct timespec now;
+	int64_t age;
+
+	if (clock_gettime(CLOCK_REALTIME, &now) < 0 ||
+	    now.tv_sec < mtime->tv_sec)
+		return false;
+	if (now.tv_sec - mtime->tv_sec > 2)
+		return true;
+	age = (int64_t)(now.tv_sec - mtime->tv_sec) * NSEC + now.tv_nsec -
+	      mtime->tv_nsec;
+	return age > FAN_SETTLE_NSEC;
+}
+
+static bool is_unchanged(const struct index_fan *fan, const struct stat *st)
+{
+	return fan->settled && fan->ino == st->st_ino &&
+	       fan->mtime.tv_sec == st->st_mtim.tv_sec &&
+	       fan->mtime.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+static bool is_known(struct block_index *index, const struct digest *id)
+{
+	bool known;
+
+	pthread_mutex_lock(&index->lock);
+	known = index_packs_has(index, id);
+	pthread_mutex_unlock(&index->lock);
+	return known;
+}
+
+static int scan_pack(struct store *store, const char *name)
+{
+	struct pack *pack;
+	struct digest id;
+	int err;
+
+	if (digest_from_text(name, &id) || is_known(&store->index, &id))
+		return 0;
+	err = pack_open(store, &id, &pack);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = block_index_add(&store->index, &pack->table);
+	pack_close(pack);
+	return err;
+}
+
+static int scan_names(struct store *store, int dir)
+{
+	AUTO_CLOSEDIR DIR *stream = fdopendir(dir);
+	struct dirent *entry;
+	int result = 0;
+
+	if (!stream) {
+		result = -errno;
+		close(dir);
+		return result;
+	}
+	while ((errno = 0, entry = readdir(stream))) {
+		int err = scan_pack(store, entry->d_name);
+
+		result = result ? result : err;
+	}
+	return result ? result : -errno;
+}
+
+/* A directory that is missing, or of somebody else: it has no packs for us. */
+static bool is_not_ours(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == EACCES;
+}
+
+static int scan_fan(struct store *store, unsigned number)
+{
+	struct index_fan *fan = &store->index.fans[number];
+	struct index_fan seen;
+	struct stat st;
+	char name[3];
+	int dir;
+	int err;
+
+	snprintf(name, sizeof(name), "%02x", number);
+	if (fstatat(store->packs, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return is_not_ours(errno) ? 0 : -errno;
+	if (is_unchanged(fan, &st))
+		return 0;
+	seen = (struct index_fan){
+	    .ino = st.st_ino,
+	    .mtime = st.st_mtim,
+	    .settled = is_settled(&st.st_mtim),
+	};
+	dir = openat(store->packs, name,
+		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		return is_not_ours(errno) ? 0 : -errno;
+	err = scan_names(store, dir);
+	if (!err)
+		*fan = seen;
+	return err;
+}
+
+int block_index_refresh(struct store *store)
+{
+	struct block_index *index = &store->index;
+	uint64_t asked = atomic_load(&index->scans);
+	int result = 0;
+
+	pthread_mutex_lock(&index->scan);
+	if (atomic_load(&index->scans) != asked) {
+		/* A scan that began after we asked has ended. */
+		pthread_mutex_unlock(&index->scan);
+		return 0;
+	}
+	atomic_fetch_add(&index->scans, 1);
+	for (unsigned i = 0; i < INDEX_FANS; i++) {
+		int err = scan_fan(store, i);
+
+		result = result ? result : err;
+	}
+	pthread_mutex_unlock(&index->scan);
+	return result;
+}

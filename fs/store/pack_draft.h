@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_STORE_PACK_DRAFT_H
+#define TACFS_FS_STORE_PACK_DRAFT_H
+
+/* A pack being written. Nobody else sees it before pack_draft_place(). */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codec/pack.h"
+#include "fs/fd.h"
+#include "fs/store/store.h"
+
+struct pack_draft {
+	struct fd_draft file;
+	struct pack_table table; /* blocks without references */
+	size_t capacity;	 /* of table.blocks */
+	uint64_t end;		 /* where the next stored block goes */
+	uint8_t *buffer;	 /* its last bytes, not written yet */
+	size_t buffered;
+};
+
+/* An empty pack with a new random id. The caller frees it. */
+int pack_draft_open(const struct store *store, struct pack_draft **out);
+void pack_draft_free(struct pack_draft *draft); /* NULL is fine */
+
+/* Appends a stored block; tells its number in the pack. */
+int pack_draft_add(struct pack_draft *draft, const struct block_id *id,
+		   enum block_encoding encoding, const void *stored,
+		   size_t stored_size, uint32_t *number);
+
+/* Writes the table and the trailer: the file is complete now. */
+int pack_draft_end(struct pack_draft *draft);
+
+/* Gives the pack its name in packs/. */
+int pack_draft_place(const struct store *store, struct pack_draft *draft);
+
+#endif

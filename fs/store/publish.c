@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/store/publish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "codec/writer.h"
+#include "fs/fd.h"
+#include "fs/own.h"
+#include "fs/store/content.h"
+#include "fs/store/state.h"
+#include "fs/store/version_state.h"
+
+enum { ATTEMPTS = 3 };
+
+static void set_publisher(const struct store *store, struct manifest_meta *meta)
+{
+	meta->uid = store->uid;
+	meta->gid = getegid();
+}
+
+/* The manifest as a draft, and the version that it will be. */
+static int draft_manifest(const struct store *store, const struct manifest *m,
+			  struct fd_draft *draft, struct version **version)
+{
+	struct writer text = writer_upto(MANIFEST_MAX);
+	struct version *v = NULL;
+	const char *why;
+	int err = manifest_write(m, &text);
+
+	if (!err)
+		err = version_parse(store, text.bytes, text.size, &v, &why);
+	if (!err)
+		err = fd_draft_open(store->tmp, store->file_mode, draft);
+	if (!err)
+		err = fd_write_at(draft->fd, text.bytes, text.size, 0);
+	writer_free(&text);
+	if (err) {
+		version_put(v);
+		return err;
+	}
+	*version = v;
+	return 0;
+}
+
+static int place_manifest(const struct publication *p, struct fd_draft *draft,
+			  struct version *version)
+{
+	struct stat st;
+	int err = 0;
+
+	if (p->durable && fdatasync(draft->fd) < 0)
+		return -errno;
+	if (p->exclusive)
+		err = fd_draft_link(draft, p->dir, p->name);
+	else
+		err = fd_draft_replace(draft, p->dir, p->name);
+	if (err)
+		return err;
+	if (p->durable && fsync(draft->fd) < 0)
+		return -errno;
+	if (fstat(draft->fd, &st) < 0)
+		return -errno;
+	version_identify(version, &st);
+	return 0;
+}
+
+static int publish_manifest(const struct store *store,
+			    const struct publication *p,
+			    const struct manifest *m, struct version **out)
+{
+	struct fd_draft draft = {.fd = -1};
+	struct version *version = NULL;
+	int err = draft_manifest(store, m, &draft, &version);
+
+	if (!err)
+		err = place_manifest(p, &draft, version);
+	fd_draft_close(&draft);
+	if (err) {
+		version_put(version);
+		return err;
+	}
+	*out = version;
+	return 0;
+}
+
+static int place_packs(struct store *store, const struct content *content,
+		       bool durable)
+{
+	for (size_t i = 0; durable && i < content->draft_count; i++)
+		if (fdatasync(content->drafts[i]->file.fd) < 0)
+			return -errno;
+	for (size_t i = 0; i < content->draft_count; i++) {
+		struct pack_draft *draft = content->drafts[i];
+		int err = pack_draft_place(store, draft);
+
+		if (err)
+			return err;
+		/* Without memory the index finds it at the next scan. */
+		(void)block_index_add(&store->index, &draft->table);
+	}
+	return 0;
+}
+
+static struct manifest manifest_of(const struct publication *p,
+				   const struct content *content,
+				   struct digest *packs)
+{
+	struct manifest m = {
+	    .meta = p->meta,
+	    .packs = packs,
+	    .pack_count = content->pack_count,
+	    .blocks = content->blocks,
+	    .block_count = content->block_count,
+	    .names = (const char **)(uintptr_t)p->names,
+	    .name_count = p->name_count,
+	};
+
+	m.meta.digest = content->digest;
+	for (size_t i = 0; i < SHA256_SIZE; i++)
+		m.meta.sha256[i] = content->sha256[i];
+	for (size_t i = 0; i < content->pack_count; i++)
+		packs[i] = content->packs[i].id;
+	return m;
+}
+
+static int publish_content(struct store *store, const struct publication *p,
+			   const struct content *content, struct version **out)
+{
+	AUTO_FREE struct digest *packs =
+	    calloc(content->pack_count + 1, sizeof(*packs));
+	struct manifest m;
+	int err;
+
+	if (!packs)
+		return -ENOMEM;
+	m = manifest_of(p, content, packs);
+	set_publisher(store, &m.meta);
+	err = place_packs(store, content, p->durable);
+	return err ? err : publish_manifest(store, p, &m, out);
+}
+
+/* Tiny content lies in the manifest. */
+static int publish_inline(struct store *store, const struct publication *p,
+			  struct version **out)
+{
+	struct manifest m = {
+	    .meta = p->meta,
+	    .names = (const char **)(uintptr_t)p->names,
+	    .name_count = p->name_count,
+	};
+	uint8_t content[MANIFEST_INLINE_MAX];
+	struct file_hash *hash;
+	int err = fd_read_at(p->content, content, (size_t)p->meta.size, 0);
+
+	if (err)
+		return err;
+	hash = file_hash_new();
+	if (!hash)
+		return -ENOMEM;
+	file_hash_add(hash, content, (size_t)p->meta.size);
+	file_hash_end(hash, &m.meta.digest, m.meta.sha256);
+	file_hash_free(hash);
+	m.content = content;
+	set_publisher(store, &m.meta);
+	return publish_manifest(store, p, &m, out);
+}
+
+/*
+ * Once. -EAGAIN when a pack that was reused went away meanwhile: then *out is
+ * placed, but cannot be read.
+ */
+static int publish_once(struct store *store, const struct publication *p,
+			bool reuse, struct version **out)
+{
+	struct content content;
+	int err =
+	    content_store(store, p->content, p->meta.size, reuse, &content);
+
+	if (!err)
+		err = publish_content(store, p, &content, out);
+	if (!err && !content_is_there(store, &content))
+		err = -EAGAIN;
+	content_free(&content);
+	return err;
+}
+
+int store_publish(struct store *store, const struct publication *p,
+		  struct version **out)
+{
+	struct publication again = *p;
+	int err;
+
+	if (p->meta.size <= MANIFEST_INLINE_MAX)
+		return publish_inline(store, p, out);
+	err = publish_once(store, p, true, out);
+	if (err != -EAGAIN)
+		return err;
+	/* Its place is ours already, unless somebody has taken it since. */
+	if (!version_is_current(*out, p->dir, p->name))
+		return 0;
+	version_put(*out);
+	again.exclusive = false;
+	return publish_once(store, &again, false, out);
+}
+
+int store_republish(struct store *store, struct version *old,
+		    const struct publication *p, struct version **out)
+{
+	struct manifest m = old->manifest;
+
+	m.meta = p->meta;
+	m.meta.size = old->manifest.meta.size;
+	m.meta.digest = old->manifest.meta.digest;
+	for (size_t i = 0; i < SHA256_SIZE; i++)
+		m.meta.sha256[i] = old->manifest.meta.sha256[i];
+	m.names = (const char **)(uintptr_t)p->names;
+	m.name_count = p->name_count;
+	set_publisher(store, &m.meta);
+	return publish_manifest(store, p, &m, out);
+}

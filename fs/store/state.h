@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_STORE_STATE_H
+#define TACFS_FS_STORE_STATE_H
+
+/*
+ * What an open store is made of. For the files of fs/store only.
+ *
+ * The descriptors, the format and the modes do not change after store_open().
+ * The pool, the cache and the index each have a lock of their own, which guards
+ * nothing outside them and under which no other lock is taken; see there.
+ */
+
+#include <sys/types.h>
+
+#include "fs/store/block_cache.h"
+#include "fs/store/block_index.h"
+#include "fs/store/format.h"
+#include "fs/store/pack_pool.h"
+#include "fs/store/store.h"
+
+struct store {
+	int root;
+	int space; /* refs/<namespace> */
+	int refs;
+	int packs;
+	int tmp;
+	int quarantine;
+	struct format format;
+	uid_t uid;	  /* who we are: the publisher, and trusted */
+	mode_t file_mode; /* of manifests and packs */
+	mode_t dir_mode;
+	const struct log *log;
+	struct pack_pool pool;
+	struct block_cache cache;
+	struct block_index index;
+};
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/store/version.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/own.h"
+#include "fs/store/manifest_file.h"
+#include "fs/store/quarantine.h"
+#include "fs/store/state.h"
+#include "fs/store/version_state.h"
+
+/* Names take more memory than bytes in the manifest. */
+enum { ARENA_SPARE = 64 * MANIFEST_NAMES_MAX - 32 * 1024 };
+
+struct version *version_get(struct version *v)
+{
+	atomic_fetch_add_explicit(&v->users, 1, memory_order_relaxed);
+	return v;
+}
+
+static void version_free(struct version *v)
+{
+	if (v->file)
+		pthread_mutex_destroy(&v->file->lock);
+	if (v->check) {
+		pthread_mutex_destroy(&v->check->lock);
+		free(v->check->proof);
+	}
+	free(v->file);
+	free(v->check);
+	arena_free(&v->arena);
+	free(v);
+}
+
+void version_put(struct version *v)
+{
+	if (v && atomic_fetch_sub(&v->users, 1) == 1)
+		version_free(v);
+}
+
+static int fill(struct version *v, const void *bytes, size_t size,
+		const char **why)
+{
+	void *copy = arena_alloc(&v->arena, size);
+
+	v->file = calloc(1, sizeof(*v->file));
+	if (v->file)
+		pthread_mutex_init(&v->file->lock, NULL);
+	v->check = calloc(1, sizeof(*v->check));
+	if (v->check)
+		pthread_mutex_init(&v->check->lock, NULL);
+	if (!copy || !v->file || !v->check)
+		return -ENOMEM;
+	memcpy(copy, bytes, size);
+	v->bytes = copy;
+	v->size = size;
+	return manifest_parse(copy, size, &v->arena, &v->manifest, why);
+}
+
+int version_parse(const struct store *store, const void *bytes, size_t size,
+		  struct version **out, const char **why)
+{
+	struct version *v = calloc(1, sizeof(*v));
+	int err;
+
+	*why = "out of memory";
+	if (!v)
+		return -ENOMEM;
+	atomic_init(&v->users, 1);
+	v->store = store;
+	v->arena = arena_upto(4 * size + ARENA_SPARE);
+	err = fill(v, bytes, size, why);
+	if (err) {
+		version_free(v);
+		return err;
+	}
+	*out = v;
+	return 0;
+}
+
+void version_identify(const struct version *v, const struct stat *st)
+{
+	struct version_file *file = v->file;
+
+	pthread_mutex_lock(&file->lock);
+	file->identity = identity_of(st);
+	file->settled = identity_settled(&file->identity);
+	pthread_mutex_unlock(&file->lock);
+}
+
+static struct file_identity identity_now(const struct version *v, bool *settled)
+{
+	struct file_identity identity;
+
+	pthread_mutex_lock(&v->file->lock);
+	identity = v->file->identity;
+	*settled = v->file->settled;
+	pthread_mutex_unlock(&v->file->lock);
+	return identity;
+}
+
+const struct manifest_meta *version_meta(const struct version *v)
+{
+	return &v->manifest.meta;
+}
+
+struct timespec version_changed(const struct version *v)
+{
+	bool settled;
+
+	return identity_now(v, &settled).ctime;
+}
+
+const char *const *version_names(const struct version *v, size_t *count)
+{
+	*count = v->manifest.name_count;
+	return (const char *const *)v->manifest.names;
+}
+
+static void log_manifest(const struct store *store, const char *name,
+			 const char *what)
+{
+	log_event(store->log, LOG_LEVEL_WARNING,
+		  "the entry '%s' is not served: its manifest %s", name, what);
+}
+
+/* What cannot be served is not there. */
+static int refuse(struct store *store, int dir, const char *name,
+		  const struct stat *st, int err, const char *why)
+{
+	struct file_identity identity;
+
+	switch (err) {
+	case -EPERM:
+		log_manifest(store, name, "is of a user who is not trusted");
+		return -ENOENT;
+	case -ENOTSUP:
+		log_manifest(store, name, "has a newer format");
+		return -ENOENT;
+	case -EFBIG:
+		why = "it is too large for a manifest";
+		break;
+	case -EBADMSG:
+		break;
+	default:
+		return err;
+	}
+	identity = identity_of(st);
+	quarantine_file(store, dir, name, &identity, "manifest", why);
+	return -ENOENT;
+}
+
+int version_load(struct store *store, int dir, const char *name,
+		 struct version **out)
+{
+	AUTO_FREE void *bytes = NULL;
+	const char *why = "";
+	struct version *v;
+	struct stat st;
+	int err = manifest_file_read(store, dir, name, &bytes, &st);
+
+	if (!err)
+		err = version_parse(store, bytes, (size_t)st.st_size, &v, &why);
+	if (err == -ENODATA) {
+		why = "it is cut short";
+		err = -EBADMSG;
+	}
+	if (err)
+		return refuse(store, dir, name, &st, err, why);
+	version_identify(v, &st);
+	*out = v;
+	return 0;
+}
+
+/*
+ * The same inode as before, but perhaps moved, or changed in the same tick of
+ * the clock, or given to another file: look what is in it.
+ */
+static bool is_same_text(const struct version *v, int dir, const char *name)
+{
+	AUTO_FREE void *bytes = NULL;
+	struct stat st;
+
+	if (manifest_file_read(v->store, dir, name, &bytes, &st) != 0 ||
+	    (size_t)st.st_size != v->size ||
+	    memcmp(bytes, v->bytes, v->size) != 0)
+		return false;
+	version_identify(v, &st);
+	return true;
+}
+
+bool version_is_current(const struct version *v, int dir, const char *name)
+{
+	struct file_identity known;
+	struct file_identity now;
+	struct stat st;
+	bool settled;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	now = identity_of(&st);
+	known = identity_now(v, &settled);
+	if (!identity_same_file(&now, &known) || now.size != known.size)
+		return false;
+	if (settled && identity_equal(&now, &known))
+		return true;
+	return is_same_text(v, dir, name);
+}
+
+bool version_same(const struct version *a, const struct version *b)
+{
+	struct file_identity file_a;
+	struct file_identity file_b;
+	bool settled;
+
+	file_a = identity_now(a, &settled);
+	file_b = identity_now(b, &settled);
+	return identity_same_file(&file_a, &file_b) && a->size == b->size &&
+	       memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+int version_quarantine(struct store *store, const struct version *v, int dir,
+		       const char *name, const char *reason)
+{
+	bool settled;
+	struct file_identity identity = identity_now(v, &settled);
+
+	return quarantine_file(store, dir, name, &identity, "manifest", reason);
+}
