@@ -40,7 +40,7 @@ static struct arena_slab *new_slab(struct arena *a, size_t size)
 
 	if (room > a->limit - a->used)
 		room = size;
-	if (room > a->limit - a->used)
+	if (room > a->limit - a->used || room > SIZE_MAX - sizeof(*slab))
 		return NULL;
 	slab = calloc(1, sizeof(*slab) + room);
 	if (!slab)
