@@ -24,8 +24,8 @@ static struct timespec time_or_omit(const struct timespec *at, bool set,
 				    bool now)
 {
 	if (now)
-		return (struct timespec){.tv_nsec = UTIME_NOW};
-	return set ? *at : (struct timespec){.tv_nsec = UTIME_OMIT};
+		return (struct timespec){ .tv_nsec = UTIME_NOW };
+	return set ? *at : (struct timespec){ .tv_nsec = UTIME_OMIT };
 }
 
 static void times_of(const struct stat *st, int set, struct timespec times[2])

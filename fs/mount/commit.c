@@ -33,7 +33,7 @@ static int find_readable_size(const struct content_view *view, uint64_t *size)
 static int examine(const char *name, const struct content_view *view,
 		   struct findings *f)
 {
-	*f = (struct findings){.kind = artifact_kind_of(name)};
+	*f = (struct findings){ .kind = artifact_kind_of(name) };
 	if (f->kind == ARTIFACT_INDEX)
 		index_read(view->bytes, view->size, &f->verdict, &f->names);
 	else
@@ -146,7 +146,7 @@ static int bytes_get(struct mount *m, struct node *node, struct bytes *b)
 	struct content *work = node->file.work;
 	int err = 0;
 
-	*b = (struct bytes){.view = {"", 0}};
+	*b = (struct bytes){ .view = { "", 0 } };
 	if (!work && v)
 		err = content_copy(m->store, v, &b->copy);
 	version_put(v);
@@ -188,7 +188,7 @@ static int settle_claim(struct mount *m, struct node *node,
 
 static int commit_content(struct mount *m, struct node *node, bool durable)
 {
-	struct findings f = {0};
+	struct findings f = { 0 };
 	struct bytes b;
 	int err = bytes_get(m, node, &b);
 
@@ -294,7 +294,7 @@ static int republish(struct mount *m, struct node *node)
 		return -ESTALE;
 	}
 	p.names = version_names(v, &p.name_count);
-	fill_meta(node, &(struct findings){0}, &p.meta);
+	fill_meta(node, &(struct findings){ 0 }, &p.meta);
 	p.meta.kind = old->kind;
 	p.meta.verdict = old->verdict;
 	p.meta.renderer = old->renderer;
@@ -332,11 +332,11 @@ int commit_change(struct mount *m, struct node *node,
 int commit_as(struct mount *m, struct node *node, struct node *directory,
 	      const char *name, bool exclusive, struct version **out)
 {
-	struct publication p = {.dir = directory->directory.fd,
-				.name = name,
-				.exclusive = exclusive,
-				.durable = true};
-	struct findings f = {0};
+	struct publication p = { .dir = directory->directory.fd,
+				 .name = name,
+				 .exclusive = exclusive,
+				 .durable = true };
+	struct findings f = { 0 };
 	struct bytes b;
 	int err = bytes_get(m, node, &b);
 

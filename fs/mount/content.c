@@ -138,13 +138,13 @@ int content_map(const struct content *c, struct content_view *view)
 	void *bytes;
 
 	if (!size) {
-		*view = (struct content_view){"", 0};
+		*view = (struct content_view){ "", 0 };
 		return 0;
 	}
 	bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, c->fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
-	*view = (struct content_view){bytes, size};
+	*view = (struct content_view){ bytes, size };
 	return 0;
 }
 
@@ -153,9 +153,9 @@ void content_unmap(struct content_view *view)
 	union {
 		const void *read;
 		void *write;
-	} bytes = {view->bytes};
+	} bytes = { view->bytes };
 
 	if (view->size)
 		munmap(bytes.write, view->size);
-	*view = (struct content_view){NULL, 0};
+	*view = (struct content_view){ NULL, 0 };
 }

@@ -28,6 +28,46 @@ static void adopt_meta(struct node_file *file, const struct version *v)
 	file->ctime = version_changed(v);
 }
 
+struct version *file_version(struct node *node)
+{
+	struct version *v;
+
+	pthread_mutex_lock(&node->lock);
+	v = node->file.version ? version_get(node->file.version) : NULL;
+	pthread_mutex_unlock(&node->lock);
+	return v;
+}
+
+static bool shows(struct node *node, const struct version *v)
+{
+	struct version *shown = file_version(node);
+	bool same = shown && version_same(shown, v);
+
+	version_put(shown);
+	return same;
+}
+
+/* Two lookups at once must not attach two nodes for one version. */
+static struct node *attach_or_find(struct mount *m, struct node *node,
+				   const struct version *v)
+{
+	struct node *other;
+
+	tree_lock(&m->tree);
+	other = tree_find(&m->tree, node->parent, node->name);
+	if (other && other->kind == NODE_FILE && shows(other, v)) {
+		node_hold(other);
+	} else {
+		tree_attach(&m->tree, node);
+		other = NULL;
+	}
+	tree_unlock(&m->tree);
+	if (!other)
+		return node;
+	node_drop(&m->tree, node);
+	return other;
+}
+
 struct node *file_node(struct mount *m, struct node *parent, const char *name,
 		       struct version *v)
 {
@@ -37,17 +77,7 @@ struct node *file_node(struct mount *m, struct node *parent, const char *name,
 		return NULL;
 	node->file.version = version_get(v);
 	adopt_meta(&node->file, v);
-	return node;
-}
-
-struct version *file_version(struct node *node)
-{
-	struct version *v;
-
-	pthread_mutex_lock(&node->lock);
-	v = node->file.version ? version_get(node->file.version) : NULL;
-	pthread_mutex_unlock(&node->lock);
-	return v;
+	return attach_or_find(m, node, v);
 }
 
 bool file_is_worked_on(struct node *node)

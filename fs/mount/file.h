@@ -11,7 +11,10 @@
 /* A number for st_ino that no other file has. 0, or a negative errno. */
 int file_new_ino(uint64_t *ino);
 
-/* A file node over a published version, held; NULL without memory. */
+/*
+ * The attached file node that shows a published version, held; a new one when
+ * there is none. NULL without memory.
+ */
 struct node *file_node(struct mount *m, struct node *parent, const char *name,
 		       struct version *v);
 

@@ -104,36 +104,6 @@ static bool is_fresh(struct mount *m, struct node *node,
 	return fresh;
 }
 
-static bool shows(struct node *node, const struct version *v)
-{
-	struct version *shown = file_version(node);
-	bool same = shown && version_same(shown, v);
-
-	version_put(shown);
-	return same;
-}
-
-/* Two lookups at once must not attach two nodes for one version. */
-static struct node *attach_or_find(struct mount *m, struct node *node,
-				   const struct version *v)
-{
-	struct node *other;
-
-	tree_lock(&m->tree);
-	other = tree_find(&m->tree, node->parent, node->name);
-	if (other && other->kind == NODE_FILE && shows(other, v)) {
-		node_hold(other);
-	} else {
-		tree_attach(&m->tree, node);
-		other = NULL;
-	}
-	tree_unlock(&m->tree);
-	if (!other)
-		return node;
-	node_drop(&m->tree, node);
-	return other;
-}
-
 static int lookup_file(struct mount *m, struct node *directory,
 		       const char *name, struct node **out)
 {
@@ -149,11 +119,9 @@ static int lookup_file(struct mount *m, struct node *directory,
 	err = version_load(m->store, directory->directory.fd, name, &v);
 	if (err)
 		return err;
-	node = file_node(m, directory, name, v);
-	if (node)
-		*out = attach_or_find(m, node, v);
+	*out = file_node(m, directory, name, v);
 	version_put(v);
-	return node ? 0 : -ENOMEM;
+	return *out ? 0 : -ENOMEM;
 }
 
 bool lookup_is_whole(struct mount *m, struct node *directory,
@@ -227,7 +195,7 @@ int lookup_name(struct mount *m, struct node *directory, const char *name,
 	bool contested = false;
 	int err = -ENOENT;
 
-	*found = (struct found){.timeout = TIMEOUT_KEPT};
+	*found = (struct found){ .timeout = TIMEOUT_KEPT };
 	found->node = private_find(m, directory, name, caller, &contested);
 	if (contested || rendering_is_name(name))
 		found->timeout = TIMEOUT_NONE;

@@ -14,10 +14,9 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 	AUTO_CLOSE int root = -1;
 	int err;
 
-	*m = (struct mount){.store = store,
-			    .log = store_log(store),
-			    .uid = uid,
-			    .gid = gid};
+	*m = (struct mount){
+		.store = store, .log = store_log(store), .uid = uid, .gid = gid
+	};
 	root = openat(store_refs(store), ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
@@ -46,7 +45,7 @@ void retry_note(struct mount *m, pid_t thread, const struct node *directory,
 
 	tree_lock(&m->tree);
 	m->retries[m->next_retry++ % RETRIES] =
-		(struct retry){thread, directory, hash};
+		(struct retry){ thread, directory, hash };
 	tree_unlock(&m->tree);
 }
 
@@ -63,7 +62,7 @@ bool retry_take(struct mount *m, pid_t thread, const struct node *directory,
 		found = retry->directory == directory &&
 			retry->thread == thread && retry->name == hash;
 		if (found)
-			*retry = (struct retry){0};
+			*retry = (struct retry){ 0 };
 	}
 	tree_unlock(&m->tree);
 	return found;

@@ -48,7 +48,7 @@ struct node *tree_find(struct tree *tree, const struct node *parent,
 /* Without memory the chains stay longer, and everything still works. */
 static void grow(struct tree *tree)
 {
-	struct tree larger = {.bucket_count = tree->bucket_count * 2};
+	struct tree larger = { .bucket_count = tree->bucket_count * 2 };
 
 	larger.buckets = calloc(larger.bucket_count, sizeof(struct node *));
 	if (!larger.buckets)
@@ -270,14 +270,14 @@ void place_free(struct tree *tree, struct place *place)
 {
 	free(place->name);
 	node_drop(tree, place->parent);
-	*place = (struct place){0};
+	*place = (struct place){ 0 };
 }
 
 int tree_init(struct tree *tree, int root)
 {
 	struct stat st;
 
-	*tree = (struct tree){.bucket_count = FIRST_BUCKETS};
+	*tree = (struct tree){ .bucket_count = FIRST_BUCKETS };
 	if (fstat(root, &st) < 0)
 		return -errno;
 	pthread_mutex_init(&tree->lock, NULL);

@@ -191,7 +191,7 @@ static int open_file(struct mount *m, struct node *node, int flags,
 int handle_open(struct mount *m, struct node *node, int flags,
 		struct caller *caller, struct handle **out)
 {
-	struct place place = {0};
+	struct place place = { 0 };
 	int err;
 
 	if (node->kind == NODE_PRIVATE)
@@ -261,11 +261,11 @@ static int create_private(struct mount *m, struct node *directory,
 static int create_plain(struct mount *m, struct node *directory,
 			const char *name, mode_t mode, struct found *found)
 {
-	struct publication p = {.dir = directory->directory.fd,
-				.name = name,
-				.content = -1,
-				.meta = {.mode = mode & 07777},
-				.exclusive = true};
+	struct publication p = { .dir = directory->directory.fd,
+				 .name = name,
+				 .content = -1,
+				 .meta = { .mode = mode & 07777 },
+				 .exclusive = true };
 	struct version *v = NULL;
 	struct timespec now;
 	int err = file_new_ino(&p.meta.ino);
@@ -281,12 +281,7 @@ static int create_plain(struct mount *m, struct node *directory,
 	found->timeout = TIMEOUT_KEPT;
 	found->node = file_node(m, directory, name, v);
 	version_put(v);
-	if (!found->node)
-		return -ENOMEM;
-	tree_lock(&m->tree);
-	tree_attach(&m->tree, found->node);
-	tree_unlock(&m->tree);
-	return 0;
+	return found->node ? 0 : -ENOMEM;
 }
 
 int node_create(struct mount *m, struct node *directory, const char *name,
@@ -385,7 +380,7 @@ static void settle_private(struct mount *m, struct node *node)
 		private_end(m, node);
 	else if (!file->owner.id || !process_is_alive(&file->owner))
 		commit_abandon(m, node, file->why);
-	else
+	else if (file_size(node)) /* graph engines make an empty .idx first */
 		log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
 			  node->name, file->why);
 }

@@ -244,8 +244,8 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 		      unsigned flags)
 {
 	struct caller caller = caller_of_request(req);
-	struct rename_end from = {node_of(req, parent), name};
-	struct rename_end to = {node_of(req, new_parent), new_name};
+	struct rename_end from = { node_of(req, parent), name };
+	struct rename_end to = { node_of(req, new_parent), new_name };
 
 	reply_err(req, name_rename(mount_of(req), &from, &to, flags, &caller));
 }
@@ -437,7 +437,7 @@ static bool put_entry(struct page *page, const char *name,
 static bool put_dots(struct page *page, struct node *directory,
 		     const char *name, off_t next)
 {
-	struct fuse_entry_param entry = {0};
+	struct fuse_entry_param entry = { 0 };
 
 	if (node_stat(mount_of(page->req), directory, &entry.attr) != 0)
 		entry.attr.st_mode = S_IFDIR;
@@ -472,7 +472,7 @@ static void read_directory(fuse_req_t req, size_t size, off_t offset,
 			   struct fuse_file_info *fi, bool plus)
 {
 	AUTO_FREE char *bytes = malloc(size);
-	struct page page = {req, bytes, size, 0, plus};
+	struct page page = { req, bytes, size, 0, plus };
 	struct caller caller = caller_of_request(req);
 	struct listing *l = listing_of(fi);
 	const char *name;

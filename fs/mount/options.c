@@ -22,8 +22,8 @@ struct parsing {
 };
 
 static const struct fuse_opt specification[] = {
-	{"uid=%s", offsetof(struct parsing, uid), 0},
-	{"gid=%s", offsetof(struct parsing, gid), 0},
+	{ "uid=%s", offsetof(struct parsing, uid), 0 },
+	{ "gid=%s", offsetof(struct parsing, gid), 0 },
 	FUSE_OPT_KEY("-f", KEY_FOREGROUND),
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
@@ -122,10 +122,10 @@ static int check(struct parsing *p)
 int mount_options_parse(int argc, char **argv, struct mount_options *o,
 			struct fuse_args *args, char *why, size_t why_size)
 {
-	struct parsing p = {.o = o, .why = why, .why_size = why_size};
+	struct parsing p = { .o = o, .why = why, .why_size = why_size };
 	int err = 0;
 
-	*o = (struct mount_options){.uid = geteuid(), .gid = getegid()};
+	*o = (struct mount_options){ .uid = geteuid(), .gid = getegid() };
 	*args = (struct fuse_args)FUSE_ARGS_INIT(0, NULL);
 	*why = '\0';
 	/* fuse_opt takes the first argument for the name of the program */

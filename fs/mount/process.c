@@ -73,7 +73,7 @@ static pid_t process_id(pid_t thread)
 
 struct caller caller_of(pid_t thread)
 {
-	return (struct caller){.thread = thread, .known = thread == 0};
+	return (struct caller){ .thread = thread, .known = thread == 0 };
 }
 
 struct process caller_process(struct caller *caller)

@@ -250,7 +250,7 @@ int name_rename(struct mount *m, const struct rename_end *from,
 		const struct rename_end *to, unsigned flags,
 		struct caller *caller)
 {
-	struct renaming r = {m, *from, *to, flags, caller, NULL, NULL};
+	struct renaming r = { m, *from, *to, flags, caller, NULL, NULL };
 	struct found found;
 	int err;
 
