@@ -20,7 +20,7 @@ struct findings {
 	struct index_names names;
 };
 
-static int find_readable_size(const struct content_view *view, uint64_t *size)
+static int find_readable_size(const struct scratch_view *view, uint64_t *size)
 {
 	struct writer text = writer_upto(READABLE_MAX);
 	int err = readable_render(view->bytes, view->size, &text);
@@ -30,7 +30,7 @@ static int find_readable_size(const struct content_view *view, uint64_t *size)
 	return err;
 }
 
-static int examine(const char *name, const struct content_view *view,
+static int examine(const char *name, const struct scratch_view *view,
 		   struct findings *f)
 {
 	*f = (struct findings){ .kind = artifact_kind_of(name) };
@@ -82,12 +82,12 @@ static int give_to_store(struct mount *m, struct node *node,
 			 struct publication *p, struct version **out)
 {
 	struct version *v = file_version(node);
-	struct content *work = node->file.work;
+	struct scratch *work = node->file.work;
 	int err;
 
 	if (work || !v) {
-		p->meta.size = work ? content_size(work) : 0;
-		p->content = p->meta.size ? content_fd(work) : -1;
+		p->meta.size = work ? scratch_size(work) : 0;
+		p->content = p->meta.size ? scratch_fd(work) : -1;
 		err = store_publish(m->store, p, out);
 	} else {
 		err = store_republish(m->store, v, p, out);
@@ -136,32 +136,32 @@ static int publish(struct mount *m, struct node *node, struct findings *f,
 
 /* All bytes that a node has now, as memory. */
 struct bytes {
-	struct content *copy; /* when they had to be fetched */
-	struct content_view view;
+	struct scratch *copy; /* when they had to be fetched */
+	struct scratch_view view;
 };
 
 static int bytes_get(struct mount *m, struct node *node, struct bytes *b)
 {
 	struct version *v = file_version(node);
-	struct content *work = node->file.work;
+	struct scratch *work = node->file.work;
 	int err = 0;
 
 	*b = (struct bytes){ .view = { "", 0 } };
 	if (!work && v)
-		err = content_copy(m->store, v, &b->copy);
+		err = scratch_copy(m->store, v, &b->copy);
 	version_put(v);
 	if (err || (!work && !b->copy))
 		return err;
-	err = content_map(work ? work : b->copy, &b->view);
+	err = scratch_map(work ? work : b->copy, &b->view);
 	if (err)
-		content_free(b->copy);
+		scratch_free(b->copy);
 	return err;
 }
 
 static void bytes_put(struct bytes *b)
 {
-	content_unmap(&b->view);
-	content_free(b->copy);
+	scratch_unmap(&b->view);
+	scratch_free(b->copy);
 }
 
 /* Notes that it stays private, and why that will be said when it is dropped. */
@@ -177,7 +177,7 @@ static void keep_unsound(struct node *node, const struct verdict *verdict)
 
 /* The writer of a readable.py is content when it says what is shown anyway. */
 static int settle_claim(struct mount *m, struct node *node,
-			const struct content_view *view)
+			const struct scratch_view *view)
 {
 	int err = rendering_accept(m, node->parent, view);
 

@@ -107,16 +107,16 @@ uint64_t file_size(struct node *node)
 
 	pthread_mutex_lock(&node->lock);
 	if (file->work)
-		size = content_size(file->work);
+		size = scratch_size(file->work);
 	else if (file->version)
 		size = version_meta(file->version)->size;
 	pthread_mutex_unlock(&node->lock);
 	return size;
 }
 
-static struct content *work_of(struct node *node)
+static struct scratch *work_of(struct node *node)
 {
-	struct content *work;
+	struct scratch *work;
 
 	pthread_mutex_lock(&node->lock);
 	work = node->file.work;
@@ -139,13 +139,13 @@ static ssize_t read_version(struct mount *m, struct node *node, uint64_t offset,
 ssize_t file_read(struct mount *m, struct node *node, uint64_t offset,
 		  void *bytes, size_t size)
 {
-	struct content *work;
+	struct scratch *work;
 	ssize_t count;
 
 	pthread_rwlock_rdlock(&node->writing);
 	work = work_of(node);
 	if (work)
-		count = content_read(work, offset, bytes, size);
+		count = scratch_read(work, offset, bytes, size);
 	else
 		count = read_version(m, node, offset, bytes, size);
 	pthread_rwlock_unlock(&node->writing);
@@ -165,15 +165,15 @@ static void touch(struct node *node)
 static int need_work(struct mount *m, struct node *node, bool empty)
 {
 	struct version *v;
-	struct content *work = NULL;
+	struct scratch *work = NULL;
 	int err = 0;
 
 	if (work_of(node))
 		return 0;
 	v = empty ? NULL : file_version(node);
 	if (v)
-		err = content_copy(m->store, v, &work);
-	else if (!(work = content_new(m->store)))
+		err = scratch_copy(m->store, v, &work);
+	else if (!(work = scratch_new(m->store)))
 		err = -ENOMEM;
 	version_put(v);
 	if (err)
@@ -209,7 +209,7 @@ int file_write(struct mount *m, struct node *node, uint64_t offset,
 
 	if (err)
 		return err;
-	err = content_write(work_of(node), offset, bytes, size);
+	err = scratch_write(work_of(node), offset, bytes, size);
 	touch(node);
 	pthread_rwlock_unlock(&node->writing);
 	return err;
@@ -218,14 +218,14 @@ int file_write(struct mount *m, struct node *node, uint64_t offset,
 int file_append(struct mount *m, struct node *node, const void *bytes,
 		size_t size)
 {
-	struct content *work;
+	struct scratch *work;
 	int err;
 
 	pthread_rwlock_wrlock(&node->writing);
 	err = need_work(m, node, false);
 	if (!err) {
 		work = work_of(node);
-		err = content_write(work, content_size(work), bytes, size);
+		err = scratch_write(work, scratch_size(work), bytes, size);
 		touch(node);
 	}
 	pthread_rwlock_unlock(&node->writing);
@@ -237,7 +237,7 @@ int file_resize_locked(struct mount *m, struct node *node, uint64_t size)
 	int err = need_work(m, node, size == 0);
 
 	if (!err)
-		err = content_resize(work_of(node), size);
+		err = scratch_resize(work_of(node), size);
 	if (!err)
 		touch(node);
 	return err;
@@ -269,7 +269,7 @@ void file_published(struct node *node, struct version *v)
 
 void file_drop_work(struct node *node)
 {
-	struct content *work = NULL;
+	struct scratch *work = NULL;
 
 	pthread_mutex_lock(&node->lock);
 	if (!node->file.writers && !node->file.dirty) {
@@ -277,5 +277,5 @@ void file_drop_work(struct node *node)
 		node->file.work = NULL;
 	}
 	pthread_mutex_unlock(&node->lock);
-	content_free(work);
+	scratch_free(work);
 }

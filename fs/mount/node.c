@@ -171,7 +171,7 @@ struct node *node_new(struct tree *tree, enum node_kind kind,
 static void free_file(struct node_file *file)
 {
 	version_put(file->version);
-	content_free(file->work);
+	scratch_free(file->work);
 	free(file->text);
 }
 

@@ -22,8 +22,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "fs/mount/content.h"
 #include "fs/mount/process.h"
+#include "fs/mount/scratch.h"
 #include "fs/store/version.h"
 
 enum node_kind {
@@ -59,7 +59,7 @@ struct node_directory {
 struct node_file {
 	/* guarded by node.lock */
 	struct version *version; /* as published; NULL when it never was */
-	struct content *work;	 /* what writers made of it; or NULL */
+	struct scratch *work;	 /* what writers made of it; or NULL */
 	bool dirty;		 /* to be published */
 	bool unsound;		 /* as it was at its last close */
 	char why[192];		 /* and why */

@@ -191,8 +191,8 @@ static int rename_other(const struct renaming *r)
 /* Over a readable.py goes only what it says anyway; it stays what it is. */
 static int rename_over_rendering(const struct renaming *r)
 {
-	struct content_view view;
-	struct content *copy = NULL;
+	struct scratch_view view;
+	struct scratch *copy = NULL;
 	struct version *v;
 	int err = commit_locked(r->m, r->node, false);
 
@@ -201,16 +201,16 @@ static int rename_over_rendering(const struct renaming *r)
 	v = file_version(r->node);
 	if (!v)
 		return -EROFS;
-	err = content_copy(r->m->store, v, &copy);
+	err = scratch_copy(r->m->store, v, &copy);
 	version_put(v);
 	if (err)
 		return err;
-	err = content_map(copy, &view);
+	err = scratch_map(copy, &view);
 	if (!err) {
 		err = rendering_accept(r->m, r->to.directory, &view);
-		content_unmap(&view);
+		scratch_unmap(&view);
 	}
-	content_free(copy);
+	scratch_free(copy);
 	return err;
 }
 

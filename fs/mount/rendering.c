@@ -304,7 +304,7 @@ void rendering_orphaned(struct mount *m, struct node *directory)
 }
 
 int rendering_accept(struct mount *m, struct node *directory,
-		     const struct content_view *view)
+		     const struct scratch_view *view)
 {
 	struct writer text = writer_upto(READABLE_MAX);
 	struct version *source = NULL;

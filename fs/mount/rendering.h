@@ -52,6 +52,6 @@ void rendering_orphaned(struct mount *m, struct node *directory);
  * anyway. 0; -EROFS; -ENOENT when there is no compiled_module (any more).
  */
 int rendering_accept(struct mount *m, struct node *directory,
-		     const struct content_view *view);
+		     const struct scratch_view *view);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fs/mount/content.h"
+#include "fs/mount/scratch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,15 +11,15 @@
 
 enum { COPY_SIZE = 1024 * 1024 };
 
-struct content {
+struct scratch {
 	struct store *store;
 	pthread_mutex_t lock; /* of making the file */
 	_Atomic int fd;
 };
 
-struct content *content_new(struct store *store)
+struct scratch *scratch_new(struct store *store)
 {
-	struct content *c = calloc(1, sizeof(*c));
+	struct scratch *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
@@ -29,7 +29,7 @@ struct content *content_new(struct store *store)
 	return c;
 }
 
-void content_free(struct content *c)
+void scratch_free(struct scratch *c)
 {
 	if (!c)
 		return;
@@ -39,7 +39,7 @@ void content_free(struct content *c)
 	free(c);
 }
 
-static int need_file(struct content *c)
+static int need_file(struct scratch *c)
 {
 	int err = 0;
 
@@ -58,7 +58,7 @@ static int need_file(struct content *c)
 	return err;
 }
 
-uint64_t content_size(const struct content *c)
+uint64_t scratch_size(const struct scratch *c)
 {
 	struct stat st;
 
@@ -67,12 +67,12 @@ uint64_t content_size(const struct content *c)
 	return (uint64_t)st.st_size;
 }
 
-int content_fd(const struct content *c)
+int scratch_fd(const struct scratch *c)
 {
 	return c->fd;
 }
 
-ssize_t content_read(const struct content *c, uint64_t offset, void *bytes,
+ssize_t scratch_read(const struct scratch *c, uint64_t offset, void *bytes,
 		     size_t size)
 {
 	ssize_t count;
@@ -85,7 +85,7 @@ ssize_t content_read(const struct content *c, uint64_t offset, void *bytes,
 	return count < 0 ? -errno : count;
 }
 
-int content_write(struct content *c, uint64_t offset, const void *bytes,
+int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
 		  size_t size)
 {
 	int err = need_file(c);
@@ -93,7 +93,7 @@ int content_write(struct content *c, uint64_t offset, const void *bytes,
 	return err ? err : fd_write_at(c->fd, bytes, size, offset);
 }
 
-int content_resize(struct content *c, uint64_t size)
+int scratch_resize(struct scratch *c, uint64_t size)
 {
 	int err;
 
@@ -107,10 +107,10 @@ int content_resize(struct content *c, uint64_t size)
 	return ftruncate(c->fd, (off_t)size) < 0 ? -errno : 0;
 }
 
-int content_copy(struct store *store, struct version *v, struct content **out)
+int scratch_copy(struct store *store, struct version *v, struct scratch **out)
 {
 	AUTO_FREE void *piece = malloc(COPY_SIZE);
-	struct content *c = content_new(store);
+	struct scratch *c = scratch_new(store);
 	uint64_t offset = 0;
 	ssize_t count = 0;
 	int err = piece && c ? 0 : -ENOMEM;
@@ -119,36 +119,36 @@ int content_copy(struct store *store, struct version *v, struct content **out)
 		count = version_read(store, v, offset, piece, COPY_SIZE);
 		if (count <= 0)
 			break;
-		err = content_write(c, offset, piece, (size_t)count);
+		err = scratch_write(c, offset, piece, (size_t)count);
 		offset += (uint64_t)count;
 	}
 	if (!err && count < 0)
 		err = (int)count;
 	if (err) {
-		content_free(c);
+		scratch_free(c);
 		return err;
 	}
 	*out = c;
 	return 0;
 }
 
-int content_map(const struct content *c, struct content_view *view)
+int scratch_map(const struct scratch *c, struct scratch_view *view)
 {
-	size_t size = content_size(c);
+	size_t size = scratch_size(c);
 	void *bytes;
 
 	if (!size) {
-		*view = (struct content_view){ "", 0 };
+		*view = (struct scratch_view){ "", 0 };
 		return 0;
 	}
 	bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, c->fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
-	*view = (struct content_view){ bytes, size };
+	*view = (struct scratch_view){ bytes, size };
 	return 0;
 }
 
-void content_unmap(struct content_view *view)
+void scratch_unmap(struct scratch_view *view)
 {
 	union {
 		const void *read;
@@ -157,5 +157,5 @@ void content_unmap(struct content_view *view)
 
 	if (view->size)
 		munmap(bytes.write, view->size);
-	*view = (struct content_view){ NULL, 0 };
+	*view = (struct scratch_view){ NULL, 0 };
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_MOUNT_SCRATCH_H
+#define TACFS_FS_MOUNT_SCRATCH_H
+
+/*
+ * Content that is being written: a nameless file in the store's tmp/, so that
+ * nothing is left of it when the daemon dies. It has no descriptor until the
+ * first byte is written.
+ *
+ * Reads, and writes, may run at once; nothing else may run beside
+ * scratch_resize() or scratch_map().
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "fs/store/version.h"
+
+struct scratch;
+
+/* Empty content; NULL without memory. */
+struct scratch *scratch_new(struct store *store);
+void scratch_free(struct scratch *c); /* NULL is fine */
+
+/* Content that starts as a copy of a version. 0, or a negative errno. */
+int scratch_copy(struct store *store, struct version *v, struct scratch **out);
+
+uint64_t scratch_size(const struct scratch *c);
+/* Its file, of scratch_size() bytes; -1 while it is empty. Borrowed. */
+int scratch_fd(const struct scratch *c);
+
+ssize_t scratch_read(const struct scratch *c, uint64_t offset, void *bytes,
+		     size_t size);
+int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
+		  size_t size);
+int scratch_resize(struct scratch *c, uint64_t size);
+
+/* All bytes, read-only; unmap with scratch_unmap(). Empty content: size 0. */
+struct scratch_view {
+	const void *bytes;
+	size_t size;
+};
+
+int scratch_map(const struct scratch *c, struct scratch_view *view);
+void scratch_unmap(struct scratch_view *view);
+
+#endif
