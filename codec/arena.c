@@ -16,7 +16,7 @@ struct arena_slab {
 
 struct arena arena_upto(size_t limit)
 {
-	return (struct arena){.limit = limit};
+	return (struct arena){ .limit = limit };
 }
 
 void arena_free(struct arena *a)

@@ -22,9 +22,9 @@ struct scratch {
 struct block_id block_id_of(const void *raw, size_t size, uint64_t seed)
 {
 	return (struct block_id){
-	    .digest = digest_of(raw, size),
-	    .check = check_of(raw, size, seed),
-	    .size = (uint32_t)size,
+		.digest = digest_of(raw, size),
+		.check = check_of(raw, size, seed),
+		.size = (uint32_t)size,
 	};
 }
 
@@ -63,7 +63,7 @@ static int encode_small(struct scratch *s, const char *raw, int size,
 static int encode_alone(struct scratch *s, const char *raw, int size,
 			enum block_effort effort, char *stored)
 {
-	struct block_reference none = {NULL, 0};
+	struct block_reference none = { NULL, 0 };
 	int fast = encode_fast(raw, size, none, stored, size - 1);
 
 	if (fast <= 0 || effort == BLOCK_FAST)
@@ -100,7 +100,7 @@ static int encode(struct scratch *s, const void *raw, int size,
 
 	if (reference.bytes)
 		against =
-		    encode_against(s, raw, size, effort, reference, alone);
+			encode_against(s, raw, size, effort, reference, alone);
 	if (against > 0) {
 		memcpy(stored, s->stored, (size_t)against);
 		*encoding = BLOCK_LZ4_REFERENCE;

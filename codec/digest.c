@@ -60,7 +60,7 @@ static int digit_value(char c)
 
 int digest_from_text(const char *text, struct digest *d)
 {
-	struct digest read = {{0}};
+	struct digest read = { { 0 } };
 
 	for (size_t i = 0; i < DIGEST_TEXT_SIZE - 1; i++) {
 		int value = digit_value(text[i]);

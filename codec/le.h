@@ -45,21 +45,21 @@ static inline uint64_t le64_get(le64 v)
 
 static inline le16 le16_of(uint16_t v)
 {
-	return (le16){{(uint8_t)v, (uint8_t)(v >> 8)}};
+	return (le16){ { (uint8_t)v, (uint8_t)(v >> 8) } };
 }
 
 static inline le32 le32_of(uint32_t v)
 {
-	return (le32){{(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16),
-		       (uint8_t)(v >> 24)}};
+	return (le32){ { (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16),
+			 (uint8_t)(v >> 24) } };
 }
 
 static inline le64 le64_of(uint64_t v)
 {
-	return (le64){{(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16),
-		       (uint8_t)(v >> 24), (uint8_t)(v >> 32),
-		       (uint8_t)(v >> 40), (uint8_t)(v >> 48),
-		       (uint8_t)(v >> 56)}};
+	return (le64){ { (uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16),
+			 (uint8_t)(v >> 24), (uint8_t)(v >> 32),
+			 (uint8_t)(v >> 40), (uint8_t)(v >> 48),
+			 (uint8_t)(v >> 56) } };
 }
 
 #endif

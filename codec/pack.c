@@ -22,11 +22,11 @@ enum {
 };
 
 static_assert(MAGIC_SIZE + 4 + 4 + DIGEST_SIZE + HEADER_RESERVED + CHECK_SIZE ==
-		  PACK_HEADER_SIZE,
+		      PACK_HEADER_SIZE,
 	      "pack header layout");
 static_assert(MAGIC_SIZE + 4 + 4 + DIGEST_SIZE + 8 + 8 + DIGEST_SIZE +
-		      TRAILER_RESERVED + CHECK_SIZE ==
-		  PACK_TRAILER_SIZE,
+			      TRAILER_RESERVED + CHECK_SIZE ==
+		      PACK_TRAILER_SIZE,
 	      "pack trailer layout");
 
 static const uint32_t stored_no_reference = UINT32_MAX;
@@ -223,8 +223,8 @@ static void write_block(const struct pack_block *block, struct writer *out)
 	writer_u8(out, (uint8_t)block->encoding);
 	writer_fill(out, 0, 3);
 	writer_le32(out, block->reference == PACK_NO_REFERENCE
-			     ? stored_no_reference
-			     : (uint32_t)block->reference);
+				 ? stored_no_reference
+				 : (uint32_t)block->reference);
 }
 
 static void write_reference(const struct pack_reference *reference,
@@ -308,8 +308,8 @@ static void read_block(struct reader *r, struct pack_block *block)
 	block->encoding = read_encoding(r);
 	reference = reader_le32(r);
 	block->reference = reference == stored_no_reference
-			       ? PACK_NO_REFERENCE
-			       : (int64_t)reference;
+				   ? PACK_NO_REFERENCE
+				   : (int64_t)reference;
 }
 
 static void read_reference(struct reader *r, struct pack_reference *reference)
@@ -336,7 +336,7 @@ static int read_table(struct reader *r, struct arena *arena,
 		return r->err;
 	t->blocks = arena_array(arena, t->block_count, sizeof(*t->blocks));
 	t->references =
-	    arena_array(arena, t->reference_count, sizeof(*t->references));
+		arena_array(arena, t->reference_count, sizeof(*t->references));
 	if (!t->blocks || !t->references)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->block_count; i++)
@@ -352,7 +352,7 @@ int pack_parse_table(const void *bytes, const struct pack_trailer *trailer,
 	size_t size = (size_t)trailer->table_size;
 	struct reader r = reader_over(bytes, size);
 	struct digest digest = digest_of(bytes, size);
-	struct pack_table t = {.id = trailer->id};
+	struct pack_table t = { .id = trailer->id };
 	int err;
 
 	if (!digest_equal(&digest, &trailer->table_digest))

@@ -9,9 +9,9 @@
 struct reader reader_over(const void *bytes, size_t size)
 {
 	return (struct reader){
-	    .start = bytes,
-	    .pos = bytes,
-	    .end = size ? (const uint8_t *)bytes + size : bytes,
+		.start = bytes,
+		.pos = bytes,
+		.end = size ? (const uint8_t *)bytes + size : bytes,
 	};
 }
 

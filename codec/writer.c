@@ -13,13 +13,13 @@ enum { FIRST_CAPACITY = 256 };
 
 struct writer writer_upto(size_t limit)
 {
-	return (struct writer){.limit = limit};
+	return (struct writer){ .limit = limit };
 }
 
 void writer_free(struct writer *w)
 {
 	free(w->bytes);
-	*w = (struct writer){.limit = w->limit};
+	*w = (struct writer){ .limit = w->limit };
 }
 
 uint8_t *writer_take(struct writer *w, size_t *size)
@@ -27,7 +27,7 @@ uint8_t *writer_take(struct writer *w, size_t *size)
 	uint8_t *bytes = w->bytes;
 
 	*size = w->size;
-	*w = (struct writer){.limit = w->limit};
+	*w = (struct writer){ .limit = w->limit };
 	return bytes;
 }
 

@@ -35,6 +35,6 @@ void writer_le64(struct writer *w, uint64_t v);
 void writer_string(struct writer *w, const char *text);
 /* A piece of at most 511 bytes; a longer one fails with -EFBIG. */
 void writer_printf(struct writer *w, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -58,9 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t encoding = reader_u8(&in);
 	size_t raw_size = (size_t)reader_le16(&in) + 1;
 	size_t reference_size = reader_le16(&in);
-	struct block_reference reference = {reader_take(&in, reference_size),
-					    reference_size};
-	struct block_reference none = {NULL, 0};
+	struct block_reference reference = { reader_take(&in, reference_size),
+					     reference_size };
+	struct block_reference none = { NULL, 0 };
 
 	if (in.err || !reader_left(&in) || reader_left(&in) > BLOCK_MAX)
 		return 0;

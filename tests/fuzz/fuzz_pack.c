@@ -35,7 +35,7 @@ static void decode_all(const uint8_t *data, const struct pack_table *table)
 		abort();
 	for (size_t i = 0; i < table->block_count; i++) {
 		const struct pack_block *b = &table->blocks[i];
-		struct block_reference reference = {data, PACK_HEADER_SIZE};
+		struct block_reference reference = { data, PACK_HEADER_SIZE };
 
 		block_decode(b->encoding, data + b->offset, b->stored_size,
 			     reference, raw, b->id.size);

@@ -50,17 +50,17 @@ struct method {
 };
 
 static const struct method methods[] = {
-    {"LZ4", 0, 0},
-    {"LZ4HC 3", 3, 0},
-    {"LZ4HC 6", 6, 0},
-    {"LZ4HC 9", 9, 0},
-    {"LZ4HC 10", 10, 0},
-    {"LZ4HC 12", 12, 0},
-    {"LZ4 + reference", 0, 1},
-    {"LZ4HC 6 + reference", 6, 1},
-    {"LZ4HC 9 + reference", 9, 1},
-    {"LZ4HC 10 + reference", 10, 1},
-    {"LZ4HC 12 + reference", 12, 1},
+	{ "LZ4", 0, 0 },
+	{ "LZ4HC 3", 3, 0 },
+	{ "LZ4HC 6", 6, 0 },
+	{ "LZ4HC 9", 9, 0 },
+	{ "LZ4HC 10", 10, 0 },
+	{ "LZ4HC 12", 12, 0 },
+	{ "LZ4 + reference", 0, 1 },
+	{ "LZ4HC 6 + reference", 6, 1 },
+	{ "LZ4HC 9 + reference", 9, 1 },
+	{ "LZ4HC 10 + reference", 10, 1 },
+	{ "LZ4HC 12 + reference", 12, 1 },
 };
 
 static double now(void)
@@ -90,7 +90,7 @@ static void *grown(void *all, size_t *capacity, size_t count, size_t size)
 
 static struct file load(const char *path, size_t size)
 {
-	struct file file = {.bytes = malloc(size), .size = size};
+	struct file file = { .bytes = malloc(size), .size = size };
 	FILE *in = fopen(path, "rb");
 
 	if (!in || !file.bytes || fread(file.bytes, 1, size, in) != size)
@@ -106,7 +106,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 
 static void load_all(char *directory, struct files *files)
 {
-	char *roots[] = {directory, NULL};
+	char *roots[] = { directory, NULL };
 	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
 
 	if (!walk)
@@ -116,8 +116,8 @@ static void load_all(char *directory, struct files *files)
 			continue;
 		files->all = grown(files->all, &files->capacity, files->count,
 				   sizeof(*files->all));
-		files->all[files->count++] =
-		    load(entry->fts_path, (size_t)entry->fts_statp->st_size);
+		files->all[files->count++] = load(
+			entry->fts_path, (size_t)entry->fts_statp->st_size);
 	}
 	fts_close(walk);
 }
@@ -138,8 +138,9 @@ static void cut(struct file *file, struct pieces *pieces)
 		size = chunk_first(file->bytes + at, file->size - at);
 		pieces->all = grown(pieces->all, &pieces->capacity,
 				    pieces->count, sizeof(*pieces->all));
-		pieces->all[pieces->count++] = (struct piece){
-		    .bytes = file->bytes + at, .id.size = (uint32_t)size};
+		pieces->all[pieces->count++] =
+			(struct piece){ .bytes = file->bytes + at,
+					.id.size = (uint32_t)size };
 	}
 	file->count = pieces->count - file->first;
 }
@@ -163,8 +164,8 @@ static void choose_references(const struct files *files, struct pieces *pieces)
 			const struct piece *same = &pieces->all[at];
 
 			pieces->all[new->first + k].reference =
-			    (struct block_reference){same->bytes,
-						     same->id.size};
+				(struct block_reference){ same->bytes,
+							  same->id.size };
 		}
 	}
 }
@@ -218,7 +219,7 @@ static void measure(const struct method *method, const struct pieces *pieces)
 
 	for (size_t i = 0; i < pieces->count; i++) {
 		const struct piece *piece = &pieces->all[i];
-		struct block_reference reference = {"", 0};
+		struct block_reference reference = { "", 0 };
 		int size;
 
 		if (method->with_reference && piece->reference.bytes)
@@ -234,8 +235,8 @@ static void measure(const struct method *method, const struct pieces *pieces)
 
 int main(int argc, char **argv)
 {
-	struct files files = {0};
-	struct pieces pieces = {0};
+	struct files files = { 0 };
+	struct pieces pieces = { 0 };
 	double start, cutting, hashing;
 	size_t total;
 
@@ -250,8 +251,8 @@ int main(int argc, char **argv)
 	cut_all(&files, &pieces);
 	cutting = now();
 	for (size_t i = 0; i < pieces.count; i++)
-		pieces.all[i].id =
-		    block_id_of(pieces.all[i].bytes, pieces.all[i].id.size, 1);
+		pieces.all[i].id = block_id_of(pieces.all[i].bytes,
+					       pieces.all[i].id.size, 1);
 	hashing = now();
 	printf("%zu files, %zu bytes, %zu chunks; chunking %.0f MB/s, block "
 	       "ids %.0f MB/s\n",

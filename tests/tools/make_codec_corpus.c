@@ -21,40 +21,40 @@ struct change {
 };
 
 static const struct change pack_changes[] = {
-    {"unsupported-version", FROM_START, 8, 4, 2},
-    {"unsupported-flags", FROM_END, 84, 4, 1},
-    {"unsupported-encoding", FROM_TABLE, 16 + 48, 1, 9},
-    {"unsupported-reserved", FROM_TABLE, 8, 1, 1},
-    {"bad-magic", FROM_START, 0, 1, 'X'},
-    {"bad-no-id", FROM_START, 16, 16, 0},
-    {"bad-two-ids", FROM_START, 16, 1, 77},
-    {"bad-table-offset", FROM_END, 64, 8, UINT64_MAX - 99},
-    {"bad-block-count", FROM_TABLE, 0, 4, UINT32_MAX},
-    {"bad-reference-count", FROM_TABLE, 4, 4, 1},
-    {"bad-block-offset", FROM_TABLE, 16 + 32, 8, 65},
-    {"bad-block-size", FROM_TABLE, 16 + 40, 4, BLOCK_MAX + 1},
-    {"bad-stored-size", FROM_TABLE, 16 + 44, 4, 0},
-    {"bad-raw-with-reference", FROM_TABLE, 16 + 52, 4, 0},
-    {"bad-reference-number", FROM_TABLE, 16 + 4 * 56 + 28, 4, 4},
-    {"bad-reference-to-other-block", FROM_TABLE, 16 + 4 * 56 + 28, 4, 1},
+	{ "unsupported-version", FROM_START, 8, 4, 2 },
+	{ "unsupported-flags", FROM_END, 84, 4, 1 },
+	{ "unsupported-encoding", FROM_TABLE, 16 + 48, 1, 9 },
+	{ "unsupported-reserved", FROM_TABLE, 8, 1, 1 },
+	{ "bad-magic", FROM_START, 0, 1, 'X' },
+	{ "bad-no-id", FROM_START, 16, 16, 0 },
+	{ "bad-two-ids", FROM_START, 16, 1, 77 },
+	{ "bad-table-offset", FROM_END, 64, 8, UINT64_MAX - 99 },
+	{ "bad-block-count", FROM_TABLE, 0, 4, UINT32_MAX },
+	{ "bad-reference-count", FROM_TABLE, 4, 4, 1 },
+	{ "bad-block-offset", FROM_TABLE, 16 + 32, 8, 65 },
+	{ "bad-block-size", FROM_TABLE, 16 + 40, 4, BLOCK_MAX + 1 },
+	{ "bad-stored-size", FROM_TABLE, 16 + 44, 4, 0 },
+	{ "bad-raw-with-reference", FROM_TABLE, 16 + 52, 4, 0 },
+	{ "bad-reference-number", FROM_TABLE, 16 + 4 * 56 + 28, 4, 4 },
+	{ "bad-reference-to-other-block", FROM_TABLE, 16 + 4 * 56 + 28, 4, 1 },
 };
 
 static const struct change manifest_changes[] = {
-    {"unsupported-version", FROM_START, 8, 4, 2},
-    {"unsupported-section", FROM_START, 32, 1, 'N'},
-    {"unsupported-section-flags", FROM_START, 36, 4, 5},
-    {"unsupported-verdict", FROM_START, 89, 1, 3},
-    {"bad-magic", FROM_START, 0, 1, 'X'},
-    {"bad-section-count", FROM_START, 12, 4, UINT32_MAX},
-    {"bad-section-size", FROM_START, 40, 8, UINT64_MAX},
-    {"bad-file-size", FROM_START, 56, 8, 1},
-    {"bad-nanoseconds", FROM_START, 72, 4, 1000000000},
-    {"bad-mode", FROM_START, 76, 4, 0100600},
-    {"bad-pack-index", FROM_END, 24, 4, 2},
-    {"bad-block-size", FROM_END, 28, 4, BLOCK_MAX + 1},
-    {"bad-no-pack-id", FROM_START, 210, 16, 0},
-    {"bad-name-slash", FROM_START, 170, 1, '/'},
-    {"bad-name-size", FROM_START, 168, 2, UINT16_MAX},
+	{ "unsupported-version", FROM_START, 8, 4, 2 },
+	{ "unsupported-section", FROM_START, 32, 1, 'N' },
+	{ "unsupported-section-flags", FROM_START, 36, 4, 5 },
+	{ "unsupported-verdict", FROM_START, 89, 1, 3 },
+	{ "bad-magic", FROM_START, 0, 1, 'X' },
+	{ "bad-section-count", FROM_START, 12, 4, UINT32_MAX },
+	{ "bad-section-size", FROM_START, 40, 8, UINT64_MAX },
+	{ "bad-file-size", FROM_START, 56, 8, 1 },
+	{ "bad-nanoseconds", FROM_START, 72, 4, 1000000000 },
+	{ "bad-mode", FROM_START, 76, 4, 0100600 },
+	{ "bad-pack-index", FROM_END, 24, 4, 2 },
+	{ "bad-block-size", FROM_END, 28, 4, BLOCK_MAX + 1 },
+	{ "bad-no-pack-id", FROM_START, 210, 16, 0 },
+	{ "bad-name-slash", FROM_START, 170, 1, '/' },
+	{ "bad-name-size", FROM_START, 168, 2, UINT16_MAX },
 };
 
 static void save(const char *directory, const char *name, const uint8_t *bytes,
@@ -85,7 +85,7 @@ static void save_changed(const char *directory, const struct change *change,
 		at = good->size - at;
 	for (size_t i = 0; i < change->size; i++)
 		bytes.bytes[at + i] =
-		    (uint8_t)(i < 8 ? change->value >> (8 * i) : 0);
+			(uint8_t)(i < 8 ? change->value >> (8 * i) : 0);
 	reseal(bytes.bytes, bytes.size);
 	save(directory, change->name, bytes.bytes, bytes.size);
 	writer_free(&bytes);
@@ -96,7 +96,7 @@ static void make_packs(const char *directory)
 	size_t count = sizeof(pack_changes) / sizeof(pack_changes[0]);
 	struct sample_pack p;
 	struct writer empty = writer_upto(4096);
-	struct pack_table none = {.id = {{1}}};
+	struct pack_table none = { .id = { { 1 } } };
 
 	sample_pack_make(&p);
 	save(directory, "good-every-encoding", p.file.bytes, p.file.size);
@@ -129,7 +129,7 @@ static void save_manifest(const char *directory, const char *name,
 static void make_manifests(const char *directory)
 {
 	size_t count = sizeof(manifest_changes) / sizeof(manifest_changes[0]);
-	struct manifest empty = {.meta = {.mode = 0644}};
+	struct manifest empty = { .meta = { .mode = 0644 } };
 	struct writer good = writer_upto(1 << 16);
 	struct sample_manifest s;
 
@@ -173,12 +173,12 @@ static void save_block(const char *directory, const char *name,
 
 static void make_blocks(const char *directory)
 {
-	struct block_reference none = {NULL, 0};
+	struct block_reference none = { NULL, 0 };
 	struct block_reference reference;
 	struct sample_pack p;
 
 	sample_pack_make(&p);
-	reference = (struct block_reference){p.raw[0], SAMPLE_BLOCK_SIZE};
+	reference = (struct block_reference){ p.raw[0], SAMPLE_BLOCK_SIZE };
 	save_block(directory, "good-raw", p.raw[0], none, 0);
 	save_block(directory, "good-lz4", p.raw[1], none, 0);
 	save_block(directory, "good-reference", p.raw[2], reference, 0);
@@ -196,9 +196,9 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*make)(const char *directory);
 	} parts[] = {
-	    {"pack", make_packs},
-	    {"manifest", make_manifests},
-	    {"block", make_blocks},
+		{ "pack", make_packs },
+		{ "manifest", make_manifests },
+		{ "block", make_blocks },
 	};
 	char path[1000];
 

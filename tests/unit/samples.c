@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct digest pack_id = {{1, 2, 3}};
-static const struct digest other_id = {{4, 5, 6}};
+static const struct digest pack_id = { { 1, 2, 3 } };
+static const struct digest other_id = { { 4, 5, 6 } };
 static const uint8_t content[] = "tiny content";
 
 static void fill(uint8_t *bytes, size_t size, uint32_t seed)
@@ -32,13 +32,13 @@ static void make_content(struct sample_pack *p)
 	p->raw[2][300] ^= 0xff;
 	p->raw[3][300] ^= 0xff;
 	p->references[0] = (struct pack_reference){
-	    .id = id_of(p->raw[0]),
-	    .number = 0,
+		.id = id_of(p->raw[0]),
+		.number = 0,
 	};
 	p->references[1] = (struct pack_reference){
-	    .id = id_of(p->foreign),
-	    .pack = other_id,
-	    .number = 77,
+		.id = id_of(p->foreign),
+		.pack = other_id,
+		.number = 77,
 	};
 }
 
@@ -46,10 +46,11 @@ static struct block_reference reference_of(const struct sample_pack *p,
 					   size_t block)
 {
 	if (block == 2)
-		return (struct block_reference){p->raw[0], SAMPLE_BLOCK_SIZE};
+		return (struct block_reference){ p->raw[0], SAMPLE_BLOCK_SIZE };
 	if (block == 3)
-		return (struct block_reference){p->foreign, SAMPLE_BLOCK_SIZE};
-	return (struct block_reference){NULL, 0};
+		return (struct block_reference){ p->foreign,
+						 SAMPLE_BLOCK_SIZE };
+	return (struct block_reference){ NULL, 0 };
 }
 
 static void put_block(struct sample_pack *p, size_t i)
@@ -71,14 +72,14 @@ static void put_block(struct sample_pack *p, size_t i)
 
 void sample_pack_make(struct sample_pack *p)
 {
-	*p = (struct sample_pack){.file = writer_upto(1 << 20)};
+	*p = (struct sample_pack){ .file = writer_upto(1 << 20) };
 	make_content(p);
 	p->table = (struct pack_table){
-	    .id = pack_id,
-	    .blocks = p->blocks,
-	    .block_count = SAMPLE_BLOCKS,
-	    .references = p->references,
-	    .reference_count = SAMPLE_REFERENCES,
+		.id = pack_id,
+		.blocks = p->blocks,
+		.block_count = SAMPLE_BLOCKS,
+		.references = p->references,
+		.reference_count = SAMPLE_REFERENCES,
 	};
 	pack_write_header(&pack_id, &p->file);
 	for (size_t i = 0; i < SAMPLE_BLOCKS; i++)
@@ -96,55 +97,57 @@ void sample_pack_free(struct sample_pack *p)
 static struct manifest_meta sample_meta(uint64_t size)
 {
 	return (struct manifest_meta){
-	    .ino = 4711,
-	    .size = size,
-	    .mode = 0600,
-	    .mtime_sec = -1,
-	    .mtime_nsec = 999999999,
-	    .uid = 1000,
-	    .gid = 100,
-	    .kind = 1,
-	    .verdict = VERDICT_FOREIGN,
-	    .renderer = 3,
-	    .readable_size = 123456,
-	    .digest = digest_of("the file", 8),
-	    .sha256 = "sha256 of 32 bytes, all of them",
+		.ino = 4711,
+		.size = size,
+		.mode = 0600,
+		.mtime_sec = -1,
+		.mtime_nsec = 999999999,
+		.uid = 1000,
+		.gid = 100,
+		.kind = 1,
+		.verdict = VERDICT_FOREIGN,
+		.renderer = 3,
+		.readable_size = 123456,
+		.digest = digest_of("the file", 8),
+		.sha256 = "sha256 of 32 bytes, all of them",
 	};
 }
 
 void sample_manifest_blocks(struct sample_manifest *s)
 {
-	static const uint32_t sizes[] = {4096, 65536, 1};
+	static const uint32_t sizes[] = { 4096, 65536, 1 };
 	uint64_t start = 0;
 
 	*s = (struct sample_manifest){
-	    .packs = {pack_id, other_id},
-	    .names = {"model.om", "weights of \xe2\x88\x9e"},
+		.packs = { pack_id, other_id },
+		.names = { "model.om", "weights of \xe2\x88\x9e" },
 	};
 	for (uint32_t i = 0; i < 3; i++) {
 		s->blocks[i] = (struct manifest_block){
-		    .id = {.digest = digest_of(&sizes[i], sizeof(sizes[i])),
-			   .check = i + 1,
-			   .size = sizes[i]},
-		    .pack = i % 2,
-		    .number = 40 + i,
-		    .start = start,
+			.id = { .digest =
+					digest_of(&sizes[i], sizeof(sizes[i])),
+				.check = i + 1,
+				.size = sizes[i] },
+			.pack = i % 2,
+			.number = 40 + i,
+			.start = start,
 		};
 		start += sizes[i];
 	}
 	s->m = (struct manifest){
-	    .meta = sample_meta(start),
-	    .packs = s->packs,
-	    .pack_count = 2,
-	    .blocks = s->blocks,
-	    .block_count = 3,
-	    .names = s->names,
-	    .name_count = 2,
+		.meta = sample_meta(start),
+		.packs = s->packs,
+		.pack_count = 2,
+		.blocks = s->blocks,
+		.block_count = 3,
+		.names = s->names,
+		.name_count = 2,
 	};
 }
 
 void sample_manifest_inline(struct sample_manifest *s)
 {
-	*s = (struct sample_manifest){
-	    .m = {.meta = sample_meta(sizeof(content)), .content = content}};
+	*s = (struct sample_manifest){ .m = { .meta = sample_meta(
+						      sizeof(content)),
+					      .content = content } };
 }

@@ -12,8 +12,8 @@
 
 static void memory_is_zeroed_aligned_and_apart(void **state)
 {
-	static const size_t sizes[] = {0,     1,     7,	     16,    1000,
-				       20000, 70000, 300000, 65536, 3};
+	static const size_t sizes[] = { 0,     1,     7,      16,    1000,
+					20000, 70000, 300000, 65536, 3 };
 	enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
 	struct arena a = arena_upto(1 << 22);
 	uint8_t *blocks[COUNT];
@@ -37,7 +37,7 @@ static void memory_is_zeroed_aligned_and_apart(void **state)
 
 static void the_limit_holds(void **state)
 {
-	static const size_t limits[] = {0, 15, 16, 100, 65536, 1 << 20};
+	static const size_t limits[] = { 0, 15, 16, 100, 65536, 1 << 20 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
@@ -81,10 +81,10 @@ static void an_arena_can_be_used_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(memory_is_zeroed_aligned_and_apart),
-	    cmocka_unit_test(the_limit_holds),
-	    cmocka_unit_test(sizes_near_the_largest_do_not_wrap),
-	    cmocka_unit_test(an_arena_can_be_used_again),
+		cmocka_unit_test(memory_is_zeroed_aligned_and_apart),
+		cmocka_unit_test(the_limit_holds),
+		cmocka_unit_test(sizes_near_the_largest_do_not_wrap),
+		cmocka_unit_test(an_arena_can_be_used_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ struct buffers {
 
 static struct buffers buffers_of(size_t size)
 {
-	struct buffers b = {malloc(size), malloc(BLOCK_MAX), malloc(size)};
+	struct buffers b = { malloc(size), malloc(BLOCK_MAX), malloc(size) };
 
 	assert_non_null(b.raw);
 	assert_non_null(b.stored);
@@ -48,8 +48,8 @@ static void fill_random(uint8_t *bytes, size_t size, uint32_t seed)
 static void fill_text(uint8_t *bytes, size_t size, uint32_t seed)
 {
 	static const char words[8][9] = {
-	    "tensor  ", "kernel  ", "stream  ", "self._x=",
-	    "return  ", "import  ", "assert  ", "if size ",
+		"tensor  ", "kernel  ", "stream  ", "self._x=",
+		"return  ", "import  ", "assert  ", "if size ",
 	};
 
 	for (size_t i = 0; i < size; i++) {
@@ -66,11 +66,13 @@ static void fill_zero(uint8_t *bytes, size_t size, uint32_t seed)
 }
 
 static void (*const fills[])(uint8_t *, size_t,
-			     uint32_t) = {fill_random, fill_text, fill_zero};
+			     uint32_t) = { fill_random, fill_text, fill_zero };
 enum { FILLS = sizeof(fills) / sizeof(fills[0]) };
 
-static const enum block_effort efforts[] = {BLOCK_FAST, BLOCK_SMALL};
-static const size_t sizes[] = {1, 2, 5, 13, 100, 4096, 16384, 65535, BLOCK_MAX};
+static const enum block_effort efforts[] = { BLOCK_FAST, BLOCK_SMALL };
+static const size_t sizes[] = {
+	1, 2, 5, 13, 100, 4096, 16384, 65535, BLOCK_MAX
+};
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static enum block_encoding round_trip(const struct buffers *b, size_t size,
@@ -120,9 +122,10 @@ static void blocks_with_a_reference_of_any_size_come_back(void **state)
 		fills[i % FILLS](b.raw, size, 3);
 		fills[i % FILLS](dictionary, other, 3);
 		for (size_t k = 0; k < 2; k++)
-			round_trip(&b, size, efforts[k],
-				   (struct block_reference){dictionary, other},
-				   &stored);
+			round_trip(
+				&b, size, efforts[k],
+				(struct block_reference){ dictionary, other },
+				&stored);
 		free(dictionary);
 		buffers_free(&b);
 	}
@@ -137,8 +140,8 @@ static void random_bytes_are_stored_raw(void **state)
 	fill_random(b.raw, BLOCK_MAX, 1);
 	for (size_t k = 0; k < 2; k++) {
 		assert_int_equal(
-		    round_trip(&b, BLOCK_MAX, efforts[k], none, &stored),
-		    BLOCK_RAW);
+			round_trip(&b, BLOCK_MAX, efforts[k], none, &stored),
+			BLOCK_RAW);
 		assert_int_equal(stored, BLOCK_MAX);
 	}
 	buffers_free(&b);
@@ -157,11 +160,11 @@ static void a_similar_block_is_worth_a_reference(void **state)
 	for (size_t i = 0; i < SIZE; i += 1000)
 		b.raw[i] ^= 0xff;
 	for (size_t k = 0; k < 2; k++) {
-		struct block_reference reference = {other, SIZE};
+		struct block_reference reference = { other, SIZE };
 
 		assert_int_equal(
-		    round_trip(&b, SIZE, efforts[k], reference, &stored),
-		    BLOCK_LZ4_REFERENCE);
+			round_trip(&b, SIZE, efforts[k], reference, &stored),
+			BLOCK_LZ4_REFERENCE);
 		assert_true(stored < SIZE / 10);
 	}
 	buffers_free(&b);
@@ -177,16 +180,16 @@ static void a_reference_that_saves_nothing_is_not_used(void **state)
 	(void)state;
 	fill_random(other, SIZE, 1);
 	for (size_t k = 0; k < 2; k++) {
-		struct block_reference reference = {other, SIZE};
+		struct block_reference reference = { other, SIZE };
 
 		fill_zero(b.raw, SIZE, 0);
 		assert_int_equal(
-		    round_trip(&b, SIZE, efforts[k], reference, &stored),
-		    BLOCK_LZ4);
+			round_trip(&b, SIZE, efforts[k], reference, &stored),
+			BLOCK_LZ4);
 		fill_random(b.raw, SIZE, 2);
 		assert_int_equal(
-		    round_trip(&b, SIZE, efforts[k], reference, &stored),
-		    BLOCK_RAW);
+			round_trip(&b, SIZE, efforts[k], reference, &stored),
+			BLOCK_RAW);
 	}
 	buffers_free(&b);
 }
@@ -259,14 +262,14 @@ static void sizes_out_of_range_are_refused(void **state)
 				      out, BLOCK_MAX + 1),
 			 -EBADMSG);
 	assert_int_equal(
-	    block_decode(BLOCK_LZ4, bytes, BLOCK_MAX + 1, none, out, 1),
-	    -EBADMSG);
+		block_decode(BLOCK_LZ4, bytes, BLOCK_MAX + 1, none, out, 1),
+		-EBADMSG);
 	assert_int_equal(
-	    block_decode(BLOCK_LZ4_REFERENCE, bytes, 1, none, out, 1),
-	    -EBADMSG);
+		block_decode(BLOCK_LZ4_REFERENCE, bytes, 1, none, out, 1),
+		-EBADMSG);
 	assert_int_equal(
-	    block_decode((enum block_encoding)3, bytes, 1, none, out, 1),
-	    -EBADMSG);
+		block_decode((enum block_encoding)3, bytes, 1, none, out, 1),
+		-EBADMSG);
 }
 
 static void without_its_reference_a_block_does_not_come_back(void **state)
@@ -274,8 +277,8 @@ static void without_its_reference_a_block_does_not_come_back(void **state)
 	enum { SIZE = 8192 };
 	struct buffers b = buffers_of(SIZE);
 	uint8_t other[SIZE];
-	struct block_reference reference = {other, SIZE};
-	struct block_reference shorter = {other, 16};
+	struct block_reference reference = { other, SIZE };
+	struct block_reference shorter = { other, 16 };
 	size_t stored;
 
 	(void)state;
@@ -295,16 +298,17 @@ static void without_its_reference_a_block_does_not_come_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(blocks_of_any_size_come_back),
-	    cmocka_unit_test(blocks_with_a_reference_of_any_size_come_back),
-	    cmocka_unit_test(random_bytes_are_stored_raw),
-	    cmocka_unit_test(a_similar_block_is_worth_a_reference),
-	    cmocka_unit_test(a_reference_that_saves_nothing_is_not_used),
-	    cmocka_unit_test(small_is_smaller_than_fast),
-	    cmocka_unit_test(another_size_than_that_encoded_is_refused),
-	    cmocka_unit_test(a_cut_stored_form_is_refused_at_every_length),
-	    cmocka_unit_test(sizes_out_of_range_are_refused),
-	    cmocka_unit_test(without_its_reference_a_block_does_not_come_back),
+		cmocka_unit_test(blocks_of_any_size_come_back),
+		cmocka_unit_test(blocks_with_a_reference_of_any_size_come_back),
+		cmocka_unit_test(random_bytes_are_stored_raw),
+		cmocka_unit_test(a_similar_block_is_worth_a_reference),
+		cmocka_unit_test(a_reference_that_saves_nothing_is_not_used),
+		cmocka_unit_test(small_is_smaller_than_fast),
+		cmocka_unit_test(another_size_than_that_encoded_is_refused),
+		cmocka_unit_test(a_cut_stored_form_is_refused_at_every_length),
+		cmocka_unit_test(sizes_out_of_range_are_refused),
+		cmocka_unit_test(
+			without_its_reference_a_block_does_not_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

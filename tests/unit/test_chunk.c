@@ -84,7 +84,7 @@ static void chunks_are_about_the_average(void **state)
 static void what_is_short_is_one_chunk(void **state)
 {
 	const struct content *c = *state;
-	static const size_t sizes[] = {0, 1, CHUNK_MIN - 1, CHUNK_MIN};
+	static const size_t sizes[] = { 0, 1, CHUNK_MIN - 1, CHUNK_MIN };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		assert_int_equal(chunk_first(c->bytes, sizes[i]), sizes[i]);
@@ -107,10 +107,10 @@ static void a_cut_needs_no_more_than_the_greatest_chunk(void **state)
 	for (size_t i = 0, at = 0; i + 1 < c->count; at = c->cuts[i++]) {
 		size_t left = SIZE - at;
 
-		assert_int_equal(chunk_first(c->bytes + at, left < CHUNK_MAX
-								? left
-								: CHUNK_MAX),
-				 chunk_at(c, i));
+		assert_int_equal(
+			chunk_first(c->bytes + at,
+				    left < CHUNK_MAX ? left : CHUNK_MAX),
+			chunk_at(c, i));
 	}
 }
 
@@ -131,7 +131,7 @@ static size_t cuts_kept(const struct content *old, const struct content *new,
 
 static void cuts_come_back_after_an_insertion(void **state)
 {
-	static const size_t places[] = {0, 1, CHUNK_MIN, SIZE / 2};
+	static const size_t places[] = { 0, 1, CHUNK_MIN, SIZE / 2 };
 	const struct content *old = *state;
 	struct content *new = calloc(1, sizeof(*new));
 
@@ -180,20 +180,21 @@ static void cuts_are_those_of_the_format(void **state)
 		gear[i] = splitmix64(&seed);
 	for (size_t i = 0, at = 0; at < SIZE / 4; at = c->cuts[i++])
 		assert_int_equal(
-		    chunk_by_the_book(gear, c->bytes + at, SIZE - at),
-		    chunk_at(c, i));
+			chunk_by_the_book(gear, c->bytes + at, SIZE - at),
+			chunk_at(c, i));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(no_chunk_is_below_the_least_or_above_the_greatest),
-	    cmocka_unit_test(chunks_are_about_the_average),
-	    cmocka_unit_test(what_is_short_is_one_chunk),
-	    cmocka_unit_test(bytes_that_never_cut_give_the_greatest_chunk),
-	    cmocka_unit_test(a_cut_needs_no_more_than_the_greatest_chunk),
-	    cmocka_unit_test(cuts_come_back_after_an_insertion),
-	    cmocka_unit_test(cuts_are_those_of_the_format),
+		cmocka_unit_test(
+			no_chunk_is_below_the_least_or_above_the_greatest),
+		cmocka_unit_test(chunks_are_about_the_average),
+		cmocka_unit_test(what_is_short_is_one_chunk),
+		cmocka_unit_test(bytes_that_never_cut_give_the_greatest_chunk),
+		cmocka_unit_test(a_cut_needs_no_more_than_the_greatest_chunk),
+		cmocka_unit_test(cuts_come_back_after_an_insertion),
+		cmocka_unit_test(cuts_are_those_of_the_format),
 	};
 
 	return cmocka_run_group_tests(tests, make_content, free_content);

@@ -115,8 +115,8 @@ static void manifests_are_what_their_names_say(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(packs_are_what_their_names_say),
-	    cmocka_unit_test(manifests_are_what_their_names_say),
+		cmocka_unit_test(packs_are_what_their_names_say),
+		cmocka_unit_test(manifests_are_what_their_names_say),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

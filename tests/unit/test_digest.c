@@ -34,7 +34,7 @@ static void the_digest_is_the_published_xxh3_128(void **state)
 static void text_and_digest_convert_both_ways(void **state)
 {
 	struct digest d = digest_of("a", 1);
-	struct digest back = {{0}};
+	struct digest back = { { 0 } };
 	char text[DIGEST_TEXT_SIZE];
 
 	(void)state;
@@ -46,15 +46,15 @@ static void text_and_digest_convert_both_ways(void **state)
 static void text_of_any_other_form_is_refused(void **state)
 {
 	static const char *const bad[] = {
-	    "",
-	    "99aa06d3014798d86001c324468d497",
-	    "99aa06d3014798d86001c324468d497f0",
-	    "99AA06D3014798D86001C324468D497F",
-	    " 9aa06d3014798d86001c324468d497f",
-	    "99aa06d3014798d86001c324468d497g",
-	    "99aa06d3014798d8/001c324468d497f",
+		"",
+		"99aa06d3014798d86001c324468d497",
+		"99aa06d3014798d86001c324468d497f0",
+		"99AA06D3014798D86001C324468D497F",
+		" 9aa06d3014798d86001c324468d497f",
+		"99aa06d3014798d86001c324468d497g",
+		"99aa06d3014798d8/001c324468d497f",
 	};
-	struct digest d = {{7}};
+	struct digest d = { { 7 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -65,9 +65,11 @@ static void text_of_any_other_form_is_refused(void **state)
 static void a_file_hash_does_not_depend_on_the_pieces(void **state)
 {
 	static const uint8_t abc_sha256[SHA256_SIZE] = {
-	    0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40,
-	    0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17,
-	    0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad};
+		0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea,
+		0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23,
+		0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c,
+		0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad
+	};
 	struct file_hash *h = file_hash_new();
 	struct digest whole = digest_of("abc", 3);
 	struct digest digest;
@@ -86,7 +88,7 @@ static void a_file_hash_does_not_depend_on_the_pieces(void **state)
 
 static void one_digest_of_two_contents_has_two_block_ids(void **state)
 {
-	static const size_t sizes[] = {COLLISION_MIN, 4096, 8192, 65536};
+	static const size_t sizes[] = { COLLISION_MIN, 4096, 8192, 65536 };
 	static uint8_t a[65536], b[65536];
 
 	(void)state;
@@ -124,12 +126,12 @@ static void every_part_of_a_block_id_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(the_digest_is_the_published_xxh3_128),
-	    cmocka_unit_test(text_and_digest_convert_both_ways),
-	    cmocka_unit_test(text_of_any_other_form_is_refused),
-	    cmocka_unit_test(a_file_hash_does_not_depend_on_the_pieces),
-	    cmocka_unit_test(one_digest_of_two_contents_has_two_block_ids),
-	    cmocka_unit_test(every_part_of_a_block_id_counts),
+		cmocka_unit_test(the_digest_is_the_published_xxh3_128),
+		cmocka_unit_test(text_and_digest_convert_both_ways),
+		cmocka_unit_test(text_of_any_other_form_is_refused),
+		cmocka_unit_test(a_file_hash_does_not_depend_on_the_pieces),
+		cmocka_unit_test(one_digest_of_two_contents_has_two_block_ids),
+		cmocka_unit_test(every_part_of_a_block_id_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,11 +104,12 @@ static void the_blocks_of_a_pack_come_back(void **state)
 {
 	const struct sample_pack *p = *state;
 	const struct block_reference references[SAMPLE_BLOCKS] = {
-	    [2] = {p->raw[0], SAMPLE_BLOCK_SIZE},
-	    [3] = {p->foreign, SAMPLE_BLOCK_SIZE},
+		[2] = { p->raw[0], SAMPLE_BLOCK_SIZE },
+		[3] = { p->foreign, SAMPLE_BLOCK_SIZE },
 	};
 	const enum block_encoding encodings[SAMPLE_BLOCKS] = {
-	    BLOCK_RAW, BLOCK_LZ4, BLOCK_LZ4_REFERENCE, BLOCK_LZ4_REFERENCE};
+		BLOCK_RAW, BLOCK_LZ4, BLOCK_LZ4_REFERENCE, BLOCK_LZ4_REFERENCE
+	};
 
 	for (size_t i = 0; i < SAMPLE_BLOCKS; i++) {
 		const struct pack_block *b = &p->blocks[i];
@@ -128,7 +129,7 @@ static void the_blocks_of_a_pack_come_back(void **state)
 
 static void a_pack_without_blocks_comes_back(void **state)
 {
-	struct pack_table none = {.id = {{1}}};
+	struct pack_table none = { .id = { { 1 } } };
 	struct writer file = writer_upto(1024);
 
 	(void)state;
@@ -148,7 +149,8 @@ static void any_changed_bit_outside_the_blocks_is_damage(void **state)
 		for (int bit = 0; bit < 8; bit++) {
 			p->file.bytes[i] ^= (uint8_t)(1 << bit);
 			assert_int_equal(
-			    verdict_on(p->file.bytes, p->file.size), -EBADMSG);
+				verdict_on(p->file.bytes, p->file.size),
+				-EBADMSG);
 			p->file.bytes[i] ^= (uint8_t)(1 << bit);
 		}
 	}
@@ -193,43 +195,43 @@ enum {
 };
 
 static const struct change changes[] = {
-    {HEADER, 8, 4, 2, -ENOTSUP}, /* version */
-    {HEADER, 8, 4, 0, -ENOTSUP},
-    {HEADER, 12, 4, 1, -ENOTSUP},  /* flags */
-    {HEADER, 16, 16, 0, -EBADMSG}, /* no id */
-    {HEADER, 16, 4, 9, -EBADMSG},  /* not the trailer's id */
-    {HEADER, 40, 1, 1, -ENOTSUP},  /* reserved */
-    {TRAILER, 0, 1, 'X', -EBADMSG},
-    {TRAILER, 8, 4, 2, -ENOTSUP},
-    {TRAILER, 12, 4, 0x80000000, -ENOTSUP},
-    {TRAILER, 16, 16, 0, -EBADMSG},
-    {TRAILER, 32, 8, UINT64_MAX - 64, -EBADMSG}, /* table offset */
-    {TRAILER, 32, 8, 0, -EBADMSG},
-    {TRAILER, 87, 1, 1, -ENOTSUP},
-    {TABLE, 0, 4, SAMPLE_BLOCKS - 1, -EBADMSG},
-    {TABLE, 0, 4, UINT32_MAX, -EBADMSG},
-    {TABLE, 4, 4, SAMPLE_REFERENCES + 1, -EBADMSG},
-    {TABLE, 4, 4, UINT32_MAX, -EBADMSG},
-    {TABLE, 8, 8, 1, -ENOTSUP},
-    {TABLE, ENTRY0 + OFFSET_AT, 8, PACK_HEADER_SIZE + 1, -EBADMSG},
-    {TABLE, ENTRY0 + OFFSET_AT, 8, UINT64_MAX, -EBADMSG},
-    {TABLE, ENTRY0 + SIZE_AT, 4, 0, -EBADMSG},
-    {TABLE, ENTRY0 + SIZE_AT, 4, BLOCK_MAX + 1, -EBADMSG},
-    {TABLE, ENTRY0 + SIZE_AT, 4, SAMPLE_BLOCK_SIZE - 1, -EBADMSG},
-    {TABLE, ENTRY0 + STORED_AT, 4, 0, -EBADMSG},
-    {TABLE, ENTRY0 + STORED_AT, 4, SAMPLE_BLOCK_SIZE + 1, -EBADMSG},
-    {TABLE, ENTRY0 + ENCODING_AT, 1, BLOCK_LZ4, -EBADMSG},
-    {TABLE, ENTRY0 + ENCODING_AT, 1, 3, -ENOTSUP},
-    {TABLE, ENTRY0 + ENCODING_AT + 1, 1, 1, -ENOTSUP},
-    {TABLE, ENTRY0 + REFERENCE_AT, 4, 0, -EBADMSG},
-    {TABLE, ENTRY2 + REFERENCE_AT, 4, UINT32_MAX, -EBADMSG},
-    {TABLE, ENTRY2 + REFERENCE_AT, 4, SAMPLE_REFERENCES, -EBADMSG},
-    {TABLE, REFERENCE0 + CHECK_AT, 8, 5, -EBADMSG}, /* another block */
-    {TABLE, REFERENCE0 + REF_SIZE_AT, 4, 0, -EBADMSG},
-    {TABLE, REFERENCE0 + REF_SIZE_AT, 4, BLOCK_MAX + 1, -EBADMSG},
-    {TABLE, REFERENCE0 + REF_NUMBER_AT, 4, SAMPLE_BLOCKS, -EBADMSG},
-    {TABLE, REFERENCE0 + REF_NUMBER_AT, 4, 1, -EBADMSG},
-    {TABLE, REFERENCE0 + REF_PACK_AT, 1, 1, 0}, /* just another pack */
+	{ HEADER, 8, 4, 2, -ENOTSUP }, /* version */
+	{ HEADER, 8, 4, 0, -ENOTSUP },
+	{ HEADER, 12, 4, 1, -ENOTSUP },	 /* flags */
+	{ HEADER, 16, 16, 0, -EBADMSG }, /* no id */
+	{ HEADER, 16, 4, 9, -EBADMSG },	 /* not the trailer's id */
+	{ HEADER, 40, 1, 1, -ENOTSUP },	 /* reserved */
+	{ TRAILER, 0, 1, 'X', -EBADMSG },
+	{ TRAILER, 8, 4, 2, -ENOTSUP },
+	{ TRAILER, 12, 4, 0x80000000, -ENOTSUP },
+	{ TRAILER, 16, 16, 0, -EBADMSG },
+	{ TRAILER, 32, 8, UINT64_MAX - 64, -EBADMSG }, /* table offset */
+	{ TRAILER, 32, 8, 0, -EBADMSG },
+	{ TRAILER, 87, 1, 1, -ENOTSUP },
+	{ TABLE, 0, 4, SAMPLE_BLOCKS - 1, -EBADMSG },
+	{ TABLE, 0, 4, UINT32_MAX, -EBADMSG },
+	{ TABLE, 4, 4, SAMPLE_REFERENCES + 1, -EBADMSG },
+	{ TABLE, 4, 4, UINT32_MAX, -EBADMSG },
+	{ TABLE, 8, 8, 1, -ENOTSUP },
+	{ TABLE, ENTRY0 + OFFSET_AT, 8, PACK_HEADER_SIZE + 1, -EBADMSG },
+	{ TABLE, ENTRY0 + OFFSET_AT, 8, UINT64_MAX, -EBADMSG },
+	{ TABLE, ENTRY0 + SIZE_AT, 4, 0, -EBADMSG },
+	{ TABLE, ENTRY0 + SIZE_AT, 4, BLOCK_MAX + 1, -EBADMSG },
+	{ TABLE, ENTRY0 + SIZE_AT, 4, SAMPLE_BLOCK_SIZE - 1, -EBADMSG },
+	{ TABLE, ENTRY0 + STORED_AT, 4, 0, -EBADMSG },
+	{ TABLE, ENTRY0 + STORED_AT, 4, SAMPLE_BLOCK_SIZE + 1, -EBADMSG },
+	{ TABLE, ENTRY0 + ENCODING_AT, 1, BLOCK_LZ4, -EBADMSG },
+	{ TABLE, ENTRY0 + ENCODING_AT, 1, 3, -ENOTSUP },
+	{ TABLE, ENTRY0 + ENCODING_AT + 1, 1, 1, -ENOTSUP },
+	{ TABLE, ENTRY0 + REFERENCE_AT, 4, 0, -EBADMSG },
+	{ TABLE, ENTRY2 + REFERENCE_AT, 4, UINT32_MAX, -EBADMSG },
+	{ TABLE, ENTRY2 + REFERENCE_AT, 4, SAMPLE_REFERENCES, -EBADMSG },
+	{ TABLE, REFERENCE0 + CHECK_AT, 8, 5, -EBADMSG }, /* another block */
+	{ TABLE, REFERENCE0 + REF_SIZE_AT, 4, 0, -EBADMSG },
+	{ TABLE, REFERENCE0 + REF_SIZE_AT, 4, BLOCK_MAX + 1, -EBADMSG },
+	{ TABLE, REFERENCE0 + REF_NUMBER_AT, 4, SAMPLE_BLOCKS, -EBADMSG },
+	{ TABLE, REFERENCE0 + REF_NUMBER_AT, 4, 1, -EBADMSG },
+	{ TABLE, REFERENCE0 + REF_PACK_AT, 1, 1, 0 }, /* just another pack */
 };
 
 static uint8_t *part_of(const struct sample_pack *p, const struct change *c)
@@ -273,8 +275,8 @@ static void a_block_may_not_refer_to_one_that_refers(void **state)
 {
 	struct sample_pack *p = *state;
 	uint8_t *reference = p->file.bytes + p->table_offset + REFERENCE0;
-	uint8_t *block =
-	    p->file.bytes + p->table_offset + ENTRY0 + (size_t)3 * ENTRY_SIZE;
+	uint8_t *block = p->file.bytes + p->table_offset + ENTRY0 +
+			 (size_t)3 * ENTRY_SIZE;
 
 	memcpy(reference, block, CHECK_AT + 8); /* what block 3 is */
 	reference[REF_NUMBER_AT] = 3;
@@ -286,7 +288,7 @@ static void a_pack_may_not_name_itself_but_by_zero(void **state)
 {
 	struct sample_pack *p = *state;
 	uint8_t *pack =
-	    p->file.bytes + p->table_offset + REFERENCE0 + REF_PACK_AT;
+		p->file.bytes + p->table_offset + REFERENCE0 + REF_PACK_AT;
 
 	memcpy(pack, p->table.id.b, DIGEST_SIZE);
 	reseal_pack(p->file.bytes, p->file.size);
@@ -301,7 +303,7 @@ static void the_writer_refuses_what_the_reader_would(void **state)
 
 	assert_int_equal(pack_write_end(&t, p->table_offset + 1, &out),
 			 -EINVAL);
-	t.id = (struct digest){{0}};
+	t.id = (struct digest){ { 0 } };
 	assert_int_equal(pack_write_end(&t, p->table_offset, &out), -EINVAL);
 	t = p->table;
 	t.reference_count = 1;
@@ -322,7 +324,8 @@ static void a_full_writer_is_reported(void **state)
 		struct writer out = writer_upto(limit);
 
 		assert_int_equal(
-		    pack_write_end(&p->table, p->table_offset, &out), -EFBIG);
+			pack_write_end(&p->table, p->table_offset, &out),
+			-EFBIG);
 		writer_free(&out);
 	}
 }
@@ -330,9 +333,9 @@ static void a_full_writer_is_reported(void **state)
 /* The table's own size bounds its counts, so memory is not even asked for. */
 static void counts_are_checked_before_anything_is_allocated(void **state)
 {
-	uint8_t bytes[TABLE_HEADER] = {0};
-	struct pack_trailer trailer = {.table_offset = PACK_HEADER_SIZE,
-				       .table_size = sizeof(bytes)};
+	uint8_t bytes[TABLE_HEADER] = { 0 };
+	struct pack_trailer trailer = { .table_offset = PACK_HEADER_SIZE,
+					.table_size = sizeof(bytes) };
 	struct arena arena = arena_upto(SIZE_MAX);
 	struct pack_table t;
 
@@ -352,7 +355,7 @@ static void a_small_arena_is_out_of_memory(void **state)
 {
 	const struct sample_pack *p = *state;
 	struct arena arena = arena_upto(64);
-	struct pack_table t = {.block_count = 99};
+	struct pack_table t = { .block_count = 99 };
 
 	assert_int_equal(parse(p->file.bytes, p->file.size, &arena, &t),
 			 -ENOMEM);
@@ -366,18 +369,18 @@ static void a_small_arena_is_out_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    WITH_SAMPLE(a_pack_comes_back),
-	    WITH_SAMPLE(the_blocks_of_a_pack_come_back),
-	    WITH_SAMPLE(a_pack_without_blocks_comes_back),
-	    WITH_SAMPLE(any_changed_bit_outside_the_blocks_is_damage),
-	    WITH_SAMPLE(a_pack_cut_at_any_length_is_damage),
-	    WITH_SAMPLE(each_rule_of_the_format_is_enforced),
-	    WITH_SAMPLE(a_block_may_not_refer_to_one_that_refers),
-	    WITH_SAMPLE(a_pack_may_not_name_itself_but_by_zero),
-	    WITH_SAMPLE(the_writer_refuses_what_the_reader_would),
-	    WITH_SAMPLE(a_full_writer_is_reported),
-	    WITH_SAMPLE(counts_are_checked_before_anything_is_allocated),
-	    WITH_SAMPLE(a_small_arena_is_out_of_memory),
+		WITH_SAMPLE(a_pack_comes_back),
+		WITH_SAMPLE(the_blocks_of_a_pack_come_back),
+		WITH_SAMPLE(a_pack_without_blocks_comes_back),
+		WITH_SAMPLE(any_changed_bit_outside_the_blocks_is_damage),
+		WITH_SAMPLE(a_pack_cut_at_any_length_is_damage),
+		WITH_SAMPLE(each_rule_of_the_format_is_enforced),
+		WITH_SAMPLE(a_block_may_not_refer_to_one_that_refers),
+		WITH_SAMPLE(a_pack_may_not_name_itself_but_by_zero),
+		WITH_SAMPLE(the_writer_refuses_what_the_reader_would),
+		WITH_SAMPLE(a_full_writer_is_reported),
+		WITH_SAMPLE(counts_are_checked_before_anything_is_allocated),
+		WITH_SAMPLE(a_small_arena_is_out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

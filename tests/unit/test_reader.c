@@ -10,8 +10,8 @@
 
 #include "codec/reader.h"
 
-static const uint8_t counting[] = {1, 2,  3,  4,  5,  6,  7, 8,
-				   9, 10, 11, 12, 13, 14, 15};
+static const uint8_t counting[] = { 1, 2,  3,  4,  5,  6,  7, 8,
+				    9, 10, 11, 12, 13, 14, 15 };
 
 static void numbers_are_little_endian(void **state)
 {
@@ -29,7 +29,7 @@ static void numbers_are_little_endian(void **state)
 static void first_failure_sticks(void **state)
 {
 	struct reader r = reader_over(counting, 3);
-	uint8_t copy[2] = {7, 7};
+	uint8_t copy[2] = { 7, 7 };
 
 	(void)state;
 	assert_int_equal(reader_u8(&r), 1);
@@ -88,18 +88,18 @@ static void a_count_is_never_more_than_can_follow(void **state)
 		size_t result;
 		int err;
 	} rows[] = {
-	    {3, 2, 3, 0},
-	    {4, 2, 0, -EBADMSG},
-	    {6, 1, 6, 0},
-	    {7, 1, 0, -EBADMSG},
-	    {0, 100, 0, 0},
-	    {1, 7, 0, -EBADMSG},
-	    {1, SIZE_MAX, 0, -EBADMSG},
+		{ 3, 2, 3, 0 },
+		{ 4, 2, 0, -EBADMSG },
+		{ 6, 1, 6, 0 },
+		{ 7, 1, 0, -EBADMSG },
+		{ 0, 100, 0, 0 },
+		{ 1, 7, 0, -EBADMSG },
+		{ 1, SIZE_MAX, 0, -EBADMSG },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint8_t bytes[4 + 6] = {rows[i].count};
+		uint8_t bytes[4 + 6] = { rows[i].count };
 		struct reader r = reader_over(bytes, sizeof(bytes));
 
 		assert_int_equal(reader_count(&r, rows[i].min_size),
@@ -121,13 +121,13 @@ static void a_count_that_is_cut_off_fails(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(numbers_are_little_endian),
-	    cmocka_unit_test(first_failure_sticks),
-	    cmocka_unit_test(a_failure_is_kept_with_its_place),
-	    cmocka_unit_test(what_is_taken_lies_in_the_input),
-	    cmocka_unit_test(an_input_may_be_empty),
-	    cmocka_unit_test(a_count_is_never_more_than_can_follow),
-	    cmocka_unit_test(a_count_that_is_cut_off_fails),
+		cmocka_unit_test(numbers_are_little_endian),
+		cmocka_unit_test(first_failure_sticks),
+		cmocka_unit_test(a_failure_is_kept_with_its_place),
+		cmocka_unit_test(what_is_taken_lies_in_the_input),
+		cmocka_unit_test(an_input_may_be_empty),
+		cmocka_unit_test(a_count_is_never_more_than_can_follow),
+		cmocka_unit_test(a_count_that_is_cut_off_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,12 +120,12 @@ static void formatted_pieces_have_a_limit_of_their_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(what_is_written_reads_back),
-	    cmocka_unit_test(the_limit_is_exact_and_its_failure_sticks),
-	    cmocka_unit_test(sizes_near_the_largest_do_not_wrap),
-	    cmocka_unit_test(memory_is_not_taken_before_it_is_needed),
-	    cmocka_unit_test(the_bytes_can_be_taken),
-	    cmocka_unit_test(formatted_pieces_have_a_limit_of_their_own),
+		cmocka_unit_test(what_is_written_reads_back),
+		cmocka_unit_test(the_limit_is_exact_and_its_failure_sticks),
+		cmocka_unit_test(sizes_near_the_largest_do_not_wrap),
+		cmocka_unit_test(memory_is_not_taken_before_it_is_needed),
+		cmocka_unit_test(the_bytes_can_be_taken),
+		cmocka_unit_test(formatted_pieces_have_a_limit_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
