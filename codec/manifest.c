@@ -52,6 +52,8 @@ static const char *content_fault(const struct manifest *m)
 		return "the content is too long to be inline";
 	if (m->content && (m->block_count || m->pack_count))
 		return "the content is both inline and in blocks";
+	if (m->pack_count && !m->block_count)
+		return "there are packs but no blocks";
 	for (size_t i = 0; i < m->block_count; i++) {
 		const struct manifest_block *block = &m->blocks[i];
 
@@ -189,9 +191,9 @@ static const struct section {
 	uint32_t tag;
 	void (*read)(struct parse *p, struct reader *r);
 } known_sections[] = {
-    {MANIFEST_DATA, read_data},	  {MANIFEST_META, read_meta},
-    {MANIFEST_NAME, read_names},  {MANIFEST_PACK, read_packs},
-    {MANIFEST_BLKS, read_blocks},
+	{ MANIFEST_DATA, read_data },	{ MANIFEST_META, read_meta },
+	{ MANIFEST_NAME, read_names },	{ MANIFEST_PACK, read_packs },
+	{ MANIFEST_BLKS, read_blocks },
 };
 
 static const struct section *find_section(uint32_t tag)
@@ -295,7 +297,7 @@ static void read_manifest(struct parse *p, const uint8_t *bytes, size_t size)
 int manifest_parse(const void *bytes, size_t size, struct arena *arena,
 		   struct manifest *out, const char **why)
 {
-	struct parse p = {.arena = arena};
+	struct parse p = { .arena = arena };
 
 	if (size < MANIFEST_HEADER_SIZE + DIGEST_SIZE || size > MANIFEST_MAX) {
 		*why = "no manifest has this size";

@@ -110,7 +110,8 @@ static void parse(struct fixture *f, struct manifest *m)
 	const char *why;
 
 	assert_int_equal(
-	    manifest_parse(f->file.bytes, f->file.size, &f->arena, m, &why), 0);
+		manifest_parse(f->file.bytes, f->file.size, &f->arena, m, &why),
+		0);
 }
 
 static void a_manifest_with_blocks_comes_back(void **state)
@@ -128,7 +129,7 @@ static void a_manifest_with_blocks_comes_back(void **state)
 	assert_int_equal(m.block_count, was->block_count);
 	for (size_t i = 0; i < m.block_count; i++) {
 		assert_true(
-		    block_id_equal(&m.blocks[i].id, &was->blocks[i].id));
+			block_id_equal(&m.blocks[i].id, &was->blocks[i].id));
 		assert_int_equal(m.blocks[i].pack, was->blocks[i].pack);
 		assert_int_equal(m.blocks[i].number, was->blocks[i].number);
 		assert_int_equal(m.blocks[i].start, was->blocks[i].start);
@@ -155,11 +156,11 @@ static void inline_content_comes_back(void **state)
 
 static void an_empty_file_has_neither_content_nor_blocks(void **state)
 {
-	static const uint8_t *const contents[] = {NULL, (const uint8_t *)""};
+	static const uint8_t *const contents[] = { NULL, (const uint8_t *)"" };
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct manifest was = {.content = contents[i]};
+		struct manifest was = { .content = contents[i] };
 		struct fixture *f = fixture_new();
 		struct manifest m;
 		void *fixture = f;
@@ -210,41 +211,41 @@ static const struct change {
 	uint64_t value;
 	int err;
 } changes[] = {
-    {0, 1, 'X', -EBADMSG},
-    {8, 4, 2, -ENOTSUP}, /* version */
-    {8, 4, 0, -ENOTSUP},
-    {12, 4, 3, -EBADMSG}, /* sections */
-    {12, 4, 5, -EBADMSG},
-    {12, 4, UINT32_MAX, -EBADMSG},
-    {24, 8, 1, -ENOTSUP},		     /* reserved */
-    {META_AT - 16, 4, 0x41544144, -EBADMSG}, /* META becomes DATA */
-    {META_AT - 12, 4, 3, -ENOTSUP},	     /* flags */
-    {META_AT - 12, 4, 0, 0},
-    {META_AT - 8, 8, META_SIZE - 1, -EBADMSG},
-    {META_AT - 8, 8, META_SIZE + 1, -EBADMSG},
-    {META_AT - 8, 8, UINT64_MAX, -EBADMSG},
-    {META_AT + 8, 8, 69632, -EBADMSG},	     /* size of the file */
-    {META_AT + 24, 4, 1000000000, -EBADMSG}, /* nanoseconds */
-    {META_AT + 28, 4, 010000, -EBADMSG},     /* mode */
-    {META_AT + 40, 1, 200, 0},		     /* any kind */
-    {META_AT + 41, 1, VERDICT_FOREIGN + 1, -ENOTSUP},
-    {META_AT + 42, 2, 1, -ENOTSUP},
-    {NAME_AT - 16, 4, 0x4154454d, -EBADMSG}, /* META again */
-    {NAME_AT, 2, 0, -EBADMSG},
-    {NAME_AT, 2, 7, -EBADMSG},
-    {NAME_AT, 2, UINT16_MAX, -EBADMSG},
-    {NAME_AT + 4, 1, '/', -EBADMSG},
-    {NAME_AT + 4, 1, 0, -EBADMSG},
-    {PACK_AT, 16, 0, -EBADMSG}, /* no id */
-    {PACK_AT - 8, 8, 31, -EBADMSG},
-    {PACK_AT - 8, 8, 0, -EBADMSG},
-    {PACK_AT - 16, 4, 0x4b434151, -ENOTSUP}, /* no PACK, one unknown */
-    {BLKS_AT + 24, 4, 4097, -EBADMSG},	     /* size of the first block */
-    {BLKS_AT + 24, 4, 0, -EBADMSG},
-    {BLKS_AT + 24, 4, BLOCK_MAX + 1, -EBADMSG},
-    {BLKS_AT + 28, 4, 2, -EBADMSG},	     /* its pack */
-    {BLKS_AT + 32, 4, UINT32_MAX, 0},	     /* its number: a hint */
-    {BLKS_AT - 16, 4, 0x4b434150, -EBADMSG}, /* PACK again */
+	{ 0, 1, 'X', -EBADMSG },
+	{ 8, 4, 2, -ENOTSUP }, /* version */
+	{ 8, 4, 0, -ENOTSUP },
+	{ 12, 4, 3, -EBADMSG }, /* sections */
+	{ 12, 4, 5, -EBADMSG },
+	{ 12, 4, UINT32_MAX, -EBADMSG },
+	{ 24, 8, 1, -ENOTSUP },			   /* reserved */
+	{ META_AT - 16, 4, 0x41544144, -EBADMSG }, /* META becomes DATA */
+	{ META_AT - 12, 4, 3, -ENOTSUP },	   /* flags */
+	{ META_AT - 12, 4, 0, 0 },
+	{ META_AT - 8, 8, META_SIZE - 1, -EBADMSG },
+	{ META_AT - 8, 8, META_SIZE + 1, -EBADMSG },
+	{ META_AT - 8, 8, UINT64_MAX, -EBADMSG },
+	{ META_AT + 8, 8, 69632, -EBADMSG },	   /* size of the file */
+	{ META_AT + 24, 4, 1000000000, -EBADMSG }, /* nanoseconds */
+	{ META_AT + 28, 4, 010000, -EBADMSG },	   /* mode */
+	{ META_AT + 40, 1, 200, 0 },		   /* any kind */
+	{ META_AT + 41, 1, VERDICT_FOREIGN + 1, -ENOTSUP },
+	{ META_AT + 42, 2, 1, -ENOTSUP },
+	{ NAME_AT - 16, 4, 0x4154454d, -EBADMSG }, /* META again */
+	{ NAME_AT, 2, 0, -EBADMSG },
+	{ NAME_AT, 2, 7, -EBADMSG },
+	{ NAME_AT, 2, UINT16_MAX, -EBADMSG },
+	{ NAME_AT + 4, 1, '/', -EBADMSG },
+	{ NAME_AT + 4, 1, 0, -EBADMSG },
+	{ PACK_AT, 16, 0, -EBADMSG }, /* no id */
+	{ PACK_AT - 8, 8, 31, -EBADMSG },
+	{ PACK_AT - 8, 8, 0, -EBADMSG },
+	{ PACK_AT - 16, 4, 0x4b434151, -ENOTSUP }, /* no PACK, one unknown */
+	{ BLKS_AT + 24, 4, 4097, -EBADMSG },	   /* size of the first block */
+	{ BLKS_AT + 24, 4, 0, -EBADMSG },
+	{ BLKS_AT + 24, 4, BLOCK_MAX + 1, -EBADMSG },
+	{ BLKS_AT + 28, 4, 2, -EBADMSG },	   /* its pack */
+	{ BLKS_AT + 32, 4, UINT32_MAX, 0 },	   /* its number: a hint */
+	{ BLKS_AT - 16, 4, 0x4b434150, -EBADMSG }, /* PACK again */
 };
 
 static void each_rule_of_the_format_is_enforced(void **state)
@@ -260,7 +261,7 @@ static void each_rule_of_the_format_is_enforced(void **state)
 		memcpy(bytes, f->file.bytes, f->file.size);
 		for (size_t k = 0; k < c->size; k++)
 			bytes[c->at + k] =
-			    (uint8_t)(k < 8 ? c->value >> (8 * k) : 0);
+				(uint8_t)(k < 8 ? c->value >> (8 * k) : 0);
 		reseal_manifest(bytes, f->file.size);
 		err = verdict_on(bytes, f->file.size);
 		if (err != c->err)
@@ -333,7 +334,7 @@ static void inline_content_has_the_size_of_the_file(void **state)
 
 static void only_names_of_files_are_accepted(void **state)
 {
-	static const char *const bad[] = {"", ".", "..", "a/b", "/"};
+	static const char *const bad[] = { "", ".", "..", "a/b", "/" };
 	struct fixture *f = *state;
 	char longest[257];
 
@@ -388,6 +389,10 @@ static void the_writer_refuses_what_the_reader_would(void **state)
 		s.m.meta.verdict = i == 6 ? 3 : 0;
 		assert_int_equal(manifest_write(&s.m, &out), -EINVAL);
 	}
+	sample_manifest_blocks(&s);
+	s.m.meta.size = 0;
+	s.m.block_count = 0;
+	assert_int_equal(manifest_write(&s.m, &out), -EINVAL);
 	sample_manifest_inline(&s);
 	s.m.meta.size = MANIFEST_INLINE_MAX + 1;
 	assert_int_equal(manifest_write(&s.m, &out), -EINVAL);
@@ -420,7 +425,7 @@ static void a_manifest_is_written_behind_what_is_there(void **state)
 static void memory_is_bounded_by_the_arena(void **state)
 {
 	struct fixture *f = *state;
-	struct manifest m = {.name_count = 99};
+	struct manifest m = { .name_count = 99 };
 	const char *why = NULL;
 
 	for (size_t limit = 0; limit < 256; limit += 16) {
@@ -442,24 +447,24 @@ static void memory_is_bounded_by_the_arena(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    WITH_BLOCKS(a_manifest_with_blocks_comes_back),
-	    WITH_CONTENT(inline_content_comes_back),
-	    cmocka_unit_test(an_empty_file_has_neither_content_nor_blocks),
-	    WITH_BLOCKS(any_changed_bit_is_damage),
-	    WITH_CONTENT(any_changed_bit_is_damage),
-	    WITH_BLOCKS(a_manifest_cut_at_any_length_is_damage),
-	    WITH_CONTENT(a_manifest_cut_at_any_length_is_damage),
-	    WITH_BLOCKS(each_rule_of_the_format_is_enforced),
-	    WITH_BLOCKS(a_section_unknown_here_is_skipped_unless_critical),
-	    WITH_BLOCKS(content_and_blocks_exclude_each_other),
-	    cmocka_unit_test(the_attributes_must_be_there),
-	    WITH_CONTENT(inline_content_has_the_size_of_the_file),
-	    WITH_BLOCKS(only_names_of_files_are_accepted),
-	    WITH_BLOCKS(so_many_names_and_no_more),
-	    cmocka_unit_test(the_writer_refuses_what_the_reader_would),
-	    WITH_BLOCKS(a_full_writer_is_reported),
-	    WITH_BLOCKS(a_manifest_is_written_behind_what_is_there),
-	    WITH_BLOCKS(memory_is_bounded_by_the_arena),
+		WITH_BLOCKS(a_manifest_with_blocks_comes_back),
+		WITH_CONTENT(inline_content_comes_back),
+		cmocka_unit_test(an_empty_file_has_neither_content_nor_blocks),
+		WITH_BLOCKS(any_changed_bit_is_damage),
+		WITH_CONTENT(any_changed_bit_is_damage),
+		WITH_BLOCKS(a_manifest_cut_at_any_length_is_damage),
+		WITH_CONTENT(a_manifest_cut_at_any_length_is_damage),
+		WITH_BLOCKS(each_rule_of_the_format_is_enforced),
+		WITH_BLOCKS(a_section_unknown_here_is_skipped_unless_critical),
+		WITH_BLOCKS(content_and_blocks_exclude_each_other),
+		cmocka_unit_test(the_attributes_must_be_there),
+		WITH_CONTENT(inline_content_has_the_size_of_the_file),
+		WITH_BLOCKS(only_names_of_files_are_accepted),
+		WITH_BLOCKS(so_many_names_and_no_more),
+		cmocka_unit_test(the_writer_refuses_what_the_reader_would),
+		WITH_BLOCKS(a_full_writer_is_reported),
+		WITH_BLOCKS(a_manifest_is_written_behind_what_is_there),
+		WITH_BLOCKS(memory_is_bounded_by_the_arena),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
