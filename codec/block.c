@@ -98,7 +98,7 @@ static int encode(struct scratch *s, const void *raw, int size,
 	int alone = encode_alone(s, raw, size, effort, stored);
 	int against = 0;
 
-	if (reference.bytes)
+	if (s && reference.bytes)
 		against =
 			encode_against(s, raw, size, effort, reference, alone);
 	if (against > 0) {

@@ -246,6 +246,10 @@ int main(int argc, char **argv)
 	}
 	load_all(argv[1], &files);
 	total = total_size(&files);
+	if (!total) {
+		fprintf(stderr, "%s: no files\n", argv[1]);
+		return EXIT_FAILURE;
+	}
 	cut_all(&files, &pieces); /* the first time fills the caches */
 	start = now();
 	cut_all(&files, &pieces);
