@@ -12,7 +12,7 @@
 
 #include "compiler/artifact.h"
 
-enum { INDEX_SIZE_MAX = 16 * 1024 * 1024, INDEX_NAMES_MAX = 1024 };
+enum { INDEX_SIZE_MAX = 1024 * 1024, INDEX_NAMES_MAX = 1024 };
 
 struct index_names {
 	char **names; /* base names, each once, in the order of the file */

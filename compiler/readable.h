@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "codec/writer.h"
+#include "compiler/fault.h"
 
 enum {
 	/* Raise it when any input's rendering changes: manifests keep sizes. */
@@ -26,5 +27,12 @@ enum {
  * has no promise about its content.
  */
 int readable_render(const void *bytes, size_t size, struct writer *out);
+
+/*
+ * The same of a sound compiled_module; of anything else nothing. Returns 0;
+ * -EBADMSG, -ENOTSUP or -E2BIG, with *fault set; -ENOMEM; -EFBIG.
+ */
+int readable_render_exact(const void *bytes, size_t size, struct writer *out,
+			  struct fault *fault);
 
 #endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compiler/compiled_module.h"
+
+#include <errno.h>
+
+#include "compiler/pickle.h"
+#include "compiler/pickle_scan.h"
+#include "compiler/pickle_stream.h"
+#include "compiler/verdict.h"
+
+static void take_parts(const struct pickle *pickle,
+		       struct compiled_module *module)
+{
+	const struct pickled *const *whole = pickle->artifact->object.members;
+	const struct pickled *const *meta = whole[0]->object.members;
+	const struct pickled *const *fx = whole[2]->object.members;
+
+	*module = (struct compiled_module){
+		.protocol = pickle->protocol,
+		.module = pickle->module,
+		.name = meta[0]->text,
+		.date = meta[1]->text,
+		.version = meta[2]->text,
+		.compiled_fn = whole[1]->text,
+		.signature = fx[0]->text,
+		.py_code = fx[1]->text,
+		.parameters = fx[2]->list.count,
+	};
+}
+
+/* Why what pickle_read() has refused is no compiled_module. */
+static int explain(const void *bytes, size_t size, struct fault *fault)
+{
+	switch (pickle_scan(bytes, size, &fault->why, &fault->where)) {
+	case PICKLE_BROKEN:
+		return -EBADMSG;
+	case PICKLE_NEWER:
+	case PICKLE_WHOLE:
+		break;
+	}
+	return -ENOTSUP;
+}
+
+int compiled_module_read(const void *bytes, size_t size,
+			 struct compiled_module *module, struct fault *fault)
+{
+	struct arena arena = arena_upto(PICKLE_MEMORY_MAX);
+	struct pickle pickle;
+	int err = pickle_read(bytes, size, &arena, &pickle, &fault->why,
+			      &fault->where);
+
+	if (!err)
+		take_parts(&pickle, module);
+	arena_free(&arena);
+	return err == -EBADMSG ? explain(bytes, size, fault) : err;
+}
+
+bool compiled_module_is_known(const struct compiled_module *module)
+{
+	static const char *const versions[] = { "1.0.0", "1.0.1", "1.0.2",
+						"1.0.3", "1.0.4", "1.0.5",
+						"1.0.6" };
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
+		if (text_equals(module->version, versions[i]))
+			return true;
+	return false;
+}
+
+static void judge_code(const struct compiled_module *module, const void *bytes,
+		       struct verdict *verdict)
+{
+	struct arena arena = arena_upto(MARSHAL_MEMORY_MAX);
+	const uint8_t *code = module->compiled_fn.bytes;
+	struct found found;
+	struct fault fault;
+
+	if (detect_python(code, module->compiled_fn.size, module->protocol,
+			  &arena, &found, &fault))
+		verdict_set(verdict, FOREIGN,
+			    (size_t)(code - (const uint8_t *)bytes) +
+				    fault.where,
+			    "compiled_fn: %s", fault.why);
+	else
+		verdict_sound(verdict);
+	arena_free(&arena);
+}
+
+void compiled_module_judge(const void *bytes, size_t size,
+			   struct verdict *verdict)
+{
+	struct compiled_module module;
+	struct fault fault = { 0 };
+	int err = compiled_module_read(bytes, size, &module, &fault);
+
+	if (err)
+		verdict_set(verdict, err == -ENOTSUP ? FOREIGN : UNSOUND,
+			    fault.where, "%s", fault.why);
+	else if (!compiled_module_is_known(&module))
+		verdict_set(
+			verdict, FOREIGN,
+			(size_t)(module.version.bytes - (const uint8_t *)bytes),
+			"version \"%.*s\" is not known",
+			module.version.size > 32 ? 32
+						 : (int)module.version.size,
+			(const char *)module.version.bytes);
+	else
+		judge_code(&module, bytes, verdict);
+}
+
+/* The fields to look for, and where their value goes. */
+static struct text *find_part(struct compiled_module *module, struct text key)
+{
+	const struct {
+		const char *name;
+		struct text *part;
+	} parts[] = {
+		{ "name", &module->name },
+		{ "date", &module->date },
+		{ "version", &module->version },
+		{ "compiled_fn", &module->compiled_fn },
+		{ "signature", &module->signature },
+		{ "py_code", &module->py_code },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (text_equals(key, parts[i].name) && !parts[i].part->bytes)
+			return parts[i].part;
+	return NULL;
+}
+
+static bool is_text(const struct pickle_op *op)
+{
+	return op->opcode->argument >= PICKLE_TEXT1 &&
+	       op->opcode->argument <= PICKLE_TEXT8;
+}
+
+static bool is_memo(const struct pickle_op *op)
+{
+	return op->byte == PICKLE_MEMOIZE || op->byte == PICKLE_BINPUT ||
+	       op->byte == PICKLE_LONG_BINPUT || op->byte == PICKLE_FRAME;
+}
+
+/* How much of a text that the input cuts off is valid UTF-8. */
+static struct text take_beginning(const struct pickle_op *op,
+				  const struct reader *in)
+{
+	static const size_t heads[] = { 2, 5, 9 };
+	size_t head = op->offset + heads[op->opcode->argument - PICKLE_TEXT1];
+	size_t left = (size_t)(in->end - in->start);
+	struct text text = { NULL, 0 };
+	uint32_t point;
+	size_t next;
+
+	if (head >= left)
+		return text;
+	text.bytes = in->start + head;
+	left -= head;
+	do {
+		next = utf8_next(text.bytes + text.size, left - text.size,
+				 &point);
+		text.size += next;
+	} while (next);
+	return text;
+}
+
+/* The value that follows a key: a text for all but compiled_fn. */
+static void take_value(struct text *part, const struct compiled_module *module,
+		       const struct pickle_op *op)
+{
+	if (is_text(op) != (part == &module->compiled_fn))
+		*part = op->text;
+}
+
+void compiled_module_salvage(const void *bytes, size_t size,
+			     struct compiled_module *module)
+{
+	struct pickle_stream stream = pickle_stream_over(bytes, size);
+	struct text *part = NULL;
+	struct pickle_op op;
+
+	*module = (struct compiled_module){ 0 };
+	do {
+		pickle_stream_next(&stream, &op);
+		if (stream.in.err || is_memo(&op))
+			continue;
+		if (op.byte == PICKLE_PROTO)
+			module->protocol = (unsigned)op.number;
+		if (part)
+			take_value(part, module, &op);
+		part = is_text(&op) ? find_part(module, op.text) : NULL;
+	} while (!stream.in.err && op.byte != PICKLE_STOP);
+	if (stream.in.err && part && op.opcode && op.opcode->name &&
+	    is_text(&op) && part != &module->compiled_fn)
+		*part = take_beginning(&op, &stream.in);
+}
