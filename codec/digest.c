@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/digest.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-static_assert(sizeof(XXH128_canonical_t) == DIGEST_SIZE, "digest size");
+#include "codec/digest_avx2.h"
+#include "codec/xxh3.h"
 
 struct file_hash {
 	XXH3_state_t *xxh3;
 	EVP_MD_CTX *sha256;
 };
 
-static struct digest digest_from_hash(XXH128_hash_t hash)
+/* Short inputs gain nothing: XXH3 has other ways with them. */
+static bool use_avx2(size_t size)
 {
-	XXH128_canonical_t canonical;
-	struct digest d;
-
-	XXH128_canonicalFromHash(&canonical, hash);
-	memcpy(d.b, canonical.digest, DIGEST_SIZE);
-	return d;
+#ifdef TACFS_AVX2
+	return size > 240 && __builtin_cpu_supports("avx2");
+#else
+	(void)size;
+	return false;
+#endif
 }
 
 struct digest digest_of(const void *bytes, size_t size)
 {
-	return digest_from_hash(XXH3_128bits(bytes, size));
+	if (use_avx2(size))
+		return digest_of_avx2(bytes, size);
+	return xxh3_digest(XXH3_128bits(bytes, size));
 }
 
 bool digest_equal(const struct digest *a, const struct digest *b)
@@ -77,6 +77,8 @@ int digest_from_text(const char *text, struct digest *d)
 
 uint64_t check_of(const void *bytes, size_t size, uint64_t seed)
 {
+	if (use_avx2(size))
+		return check_of_avx2(bytes, size, seed);
 	return XXH3_64bits_withSeed(bytes, size, seed);
 }
 
@@ -116,6 +118,6 @@ void file_hash_add(struct file_hash *h, const void *bytes, size_t size)
 void file_hash_end(struct file_hash *h, struct digest *digest,
 		   uint8_t sha256[SHA256_SIZE])
 {
-	*digest = digest_from_hash(XXH3_128bits_digest(h->xxh3));
+	*digest = xxh3_digest(XXH3_128bits_digest(h->xxh3));
 	EVP_DigestFinal_ex(h->sha256, sha256, NULL);
 }

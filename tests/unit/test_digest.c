@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <xxhash.h>
 
 #include "codec/block.h"
 #include "codec/digest.h"
@@ -29,6 +30,27 @@ static void the_digest_is_the_published_xxh3_128(void **state)
 
 	(void)state;
 	assert_digest(&d, "99aa06d3014798d86001c324468d497f");
+}
+
+/* However the processor's own instructions are used. */
+static void hashes_are_those_of_the_library_at_every_size(void **state)
+{
+	enum { MOST = 5000, LARGE = 65536 };
+	static uint8_t bytes[LARGE + 1];
+
+	(void)state;
+	for (size_t i = 0; i <= LARGE; i++)
+		bytes[i] = (uint8_t)(i * i >> 7);
+	for (size_t size = 0; size <= LARGE; size += size < MOST ? 1 : 4093) {
+		const uint8_t *at = bytes + size % 2;
+		struct digest d = digest_of(at, size);
+		XXH128_canonical_t expected;
+
+		XXH128_canonicalFromHash(&expected, XXH3_128bits(at, size));
+		assert_memory_equal(d.b, expected.digest, DIGEST_SIZE);
+		assert_int_equal(check_of(at, size, SEED),
+				 XXH3_64bits_withSeed(at, size, SEED));
+	}
 }
 
 static void text_and_digest_convert_both_ways(void **state)
@@ -127,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_digest_is_the_published_xxh3_128),
+		cmocka_unit_test(hashes_are_those_of_the_library_at_every_size),
 		cmocka_unit_test(text_and_digest_convert_both_ways),
 		cmocka_unit_test(text_of_any_other_form_is_refused),
 		cmocka_unit_test(a_file_hash_does_not_depend_on_the_pieces),
