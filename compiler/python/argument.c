@@ -80,13 +80,17 @@ static void put_free(struct writer *out, const struct code *code, size_t index)
 		put_name(out, &code->frees, index - code->cells.count);
 }
 
+/* Absolute jumps of 3.8 and 3.9 are numbers that say it all. */
 static void put_jump(struct writer *out, const struct python *python,
-		     const struct page *page, uint32_t target)
+		     const struct page *page, enum form form, uint32_t target)
 {
+	if (form == FORM_JABS && python->minor < 10)
+		return;
+	writer_string(out, form == FORM_JFROM ? "from " : "to ");
 	if (python->minor < 13)
-		writer_printf(out, "to %" PRIu32, target);
+		writer_printf(out, "%" PRIu32, target);
 	else
-		writer_printf(out, "to L%zu", page_label(page, target));
+		writer_printf(out, "L%zu", page_label(page, target));
 }
 
 static void put_compare(struct writer *out, const struct python *python,
@@ -149,6 +153,31 @@ static void put_word(struct writer *out, const struct python *python,
 		writer_string(out, argument ? "not in" : "in");
 }
 
+/* The forms that speak of names. */
+static void put_named(struct writer *out, const struct python *python,
+		      const struct code *code, enum form form, uint32_t a)
+{
+	const struct items *names = &code->names;
+
+	if (form == FORM_NAME)
+		put_name(out, names, a);
+	else if (form == FORM_NAME_GLOBAL)
+		put_pushing(out, python, names->at[a / 2], a & 1, "NULL");
+	else if (form == FORM_NAME_ATTR)
+		put_pushing(out, python, names->at[a / 2], a & 1, "NULL|self");
+	else if (form == FORM_NAME_SUPER)
+		put_pushing(out, python, names->at[a / 4], a & 1, "NULL|self");
+	else if (form == FORM_LOCAL)
+		put_name(out, &code->locals, a);
+	else if (form == FORM_FREE)
+		put_free(out, code, a);
+	else if (form == FORM_LOCAL2) {
+		put_name(out, &code->locals, a / 16);
+		writer_string(out, ", ");
+		put_name(out, &code->locals, a % 16);
+	}
+}
+
 void argument_put(struct writer *out, const struct python *python,
 		  const struct code *code, const struct page *page,
 		  const struct instruction *instruction, bool user_classes)
@@ -157,45 +186,26 @@ void argument_put(struct writer *out, const struct python *python,
 	enum form form = program_opcode(python, instruction)->form;
 
 	switch (form) {
+	case FORM_NONE:
+	case FORM_RAW:
+		break;
 	case FORM_CONST:
 		put_const(out, python, code->consts.at[a], user_classes);
 		break;
 	case FORM_NAME:
-		put_name(out, &code->names, a);
-		break;
 	case FORM_NAME_GLOBAL:
-		put_pushing(out, python, code->names.at[a / 2], a & 1, "NULL");
-		break;
 	case FORM_NAME_ATTR:
-		put_pushing(out, python, code->names.at[a / 2], a & 1,
-			    "NULL|self");
-		break;
 	case FORM_NAME_SUPER:
-		put_pushing(out, python, code->names.at[a / 4], a & 1,
-			    "NULL|self");
-		break;
 	case FORM_LOCAL:
-		put_name(out, &code->locals, a);
-		break;
 	case FORM_LOCAL2:
-		put_name(out, &code->locals, a / 16);
-		writer_string(out, ", ");
-		put_name(out, &code->locals, a % 16);
-		break;
 	case FORM_FREE:
-		put_free(out, code, a);
+		put_named(out, python, code, form, a);
 		break;
 	case FORM_JREL:
 	case FORM_JBACK:
-		put_jump(out, python, page, instruction->target);
-		break;
 	case FORM_JABS:
-		if (python->minor >= 10)
-			put_jump(out, python, page, instruction->target);
-		break;
 	case FORM_JFROM:
-		writer_printf(out, "from L%zu",
-			      page_label(page, instruction->target));
+		put_jump(out, python, page, form, instruction->target);
 		break;
 	case FORM_COMPARE:
 		put_compare(out, python, a);
@@ -206,9 +216,6 @@ void argument_put(struct writer *out, const struct python *python,
 	case FORM_MAKEFN:
 	case FORM_SETFN:
 		put_bits(out, &python->function, a);
-		break;
-	case FORM_NONE:
-	case FORM_RAW:
 		break;
 	case FORM_CONVERT:
 	case FORM_BINOP:
