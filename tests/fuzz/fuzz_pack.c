@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/pack.h"
 #include "tests/unit/reseal.h"
+#include "tests/unit/samples.h"
 
 enum { ARENA_LIMIT = 1 << 24 };
 
@@ -46,17 +46,12 @@ static void decode_all(const uint8_t *data, const struct pack_table *table)
 static void try(const uint8_t *data, size_t size)
 {
 	struct arena arena = arena_upto(ARENA_LIMIT);
-	struct pack_trailer trailer;
 	struct pack_table table;
-	struct digest id;
+	struct pack_trailer trailer;
 
-	if (size >= PACK_HEADER_SIZE + PACK_TRAILER_SIZE &&
-	    !pack_parse_header(data, &id) &&
+	if (!sample_pack_parse(data, size, &arena, &table) &&
 	    !pack_parse_trailer(data + size - PACK_TRAILER_SIZE, size,
-				&trailer) &&
-	    digest_equal(&id, &trailer.id) &&
-	    !pack_parse_table(data + trailer.table_offset, &trailer, &arena,
-			      &table)) {
+				&trailer)) {
 		decode_all(data, &table);
 		write_back(data, size, &table, trailer.table_offset);
 	}

@@ -6,10 +6,10 @@ tacfs_unit_test(test_writer SOURCES test_writer.c LINK codec)
 tacfs_unit_test(test_arena SOURCES test_arena.c LINK codec)
 tacfs_unit_test(test_digest SOURCES test_digest.c collision.c LINK codec PkgConfig::XXHASH)
 tacfs_unit_test(test_chunk SOURCES test_chunk.c LINK codec)
-tacfs_unit_test(test_block SOURCES test_block.c LINK codec)
+tacfs_unit_test(test_block SOURCES test_block.c samples.c LINK codec)
 tacfs_unit_test(test_pack SOURCES test_pack.c samples.c reseal.c LINK codec)
 tacfs_unit_test(test_manifest SOURCES test_manifest.c samples.c reseal.c LINK codec)
-tacfs_unit_test(test_codec_corpus SOURCES test_codec_corpus.c LINK codec)
+tacfs_unit_test(test_codec_corpus SOURCES test_codec_corpus.c samples.c LINK codec)
 target_compile_definitions(test_codec_corpus PRIVATE
   CORPUS="${PROJECT_SOURCE_DIR}/tests/corpus")
 

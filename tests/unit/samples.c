@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/samples.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@ static const struct digest pack_id = { { 1, 2, 3 } };
 static const struct digest other_id = { { 4, 5, 6 } };
 static const uint8_t content[] = "tiny content";
 
-static void fill(uint8_t *bytes, size_t size, uint32_t seed)
+void sample_fill(uint8_t *bytes, size_t size, uint32_t seed)
 {
 	for (size_t i = 0; i < size; i++) {
 		seed = seed * 1664525 + 1013904223;
@@ -24,9 +25,9 @@ static struct block_id id_of(const uint8_t raw[SAMPLE_BLOCK_SIZE])
 /* Blocks 2 and 3 are like what they refer to, but for a byte. */
 static void make_content(struct sample_pack *p)
 {
-	fill(p->raw[0], SAMPLE_BLOCK_SIZE, 1);
+	sample_fill(p->raw[0], SAMPLE_BLOCK_SIZE, 1);
 	memset(p->raw[1], 'b', SAMPLE_BLOCK_SIZE);
-	fill(p->foreign, SAMPLE_BLOCK_SIZE, 2);
+	sample_fill(p->foreign, SAMPLE_BLOCK_SIZE, 2);
 	memcpy(p->raw[2], p->raw[0], SAMPLE_BLOCK_SIZE);
 	memcpy(p->raw[3], p->foreign, SAMPLE_BLOCK_SIZE);
 	p->raw[2][300] ^= 0xff;
@@ -92,6 +93,27 @@ void sample_pack_make(struct sample_pack *p)
 void sample_pack_free(struct sample_pack *p)
 {
 	writer_free(&p->file);
+}
+
+int sample_pack_parse(const uint8_t *file, size_t size, struct arena *arena,
+		      struct pack_table *table)
+{
+	struct pack_trailer trailer;
+	struct digest id;
+	int err;
+
+	if (size < PACK_HEADER_SIZE + PACK_TRAILER_SIZE)
+		return -EBADMSG;
+	err = pack_parse_header(file, &id);
+	if (!err)
+		err = pack_parse_trailer(file + size - PACK_TRAILER_SIZE, size,
+					 &trailer);
+	if (!err && !digest_equal(&id, &trailer.id))
+		err = -EBADMSG;
+	if (!err)
+		err = pack_parse_table(file + trailer.table_offset, &trailer,
+				       arena, table);
+	return err;
 }
 
 static struct manifest_meta sample_meta(uint64_t size)

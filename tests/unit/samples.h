@@ -14,6 +14,9 @@ enum {
 	SAMPLE_REFERENCES = 2
 };
 
+/* Bytes that neither compress nor repeat. */
+void sample_fill(uint8_t *bytes, size_t size, uint32_t seed);
+
 /*
  * Block 0 is raw, 1 LZ4, 2 refers to block 0, and 3 to a block of another pack,
  * `foreign`.
@@ -30,6 +33,13 @@ struct sample_pack {
 
 void sample_pack_make(struct sample_pack *p);
 void sample_pack_free(struct sample_pack *p);
+
+/*
+ * What the store does with a pack that it has all of: each part is read and
+ * checked, from outside in.
+ */
+int sample_pack_parse(const uint8_t *file, size_t size, struct arena *arena,
+		      struct pack_table *table);
 
 /* What the sample's manifests point to. */
 struct sample_manifest {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "codec/block.h"
+#include "tests/unit/samples.h"
 
 static const struct block_reference none;
 
@@ -37,14 +38,6 @@ static void buffers_free(struct buffers *b)
 	free(b->back);
 }
 
-static void fill_random(uint8_t *bytes, size_t size, uint32_t seed)
-{
-	for (size_t i = 0; i < size; i++) {
-		seed = seed * 1664525 + 1013904223;
-		bytes[i] = (uint8_t)(seed >> 24);
-	}
-}
-
 static void fill_text(uint8_t *bytes, size_t size, uint32_t seed)
 {
 	static const char words[8][9] = {
@@ -66,7 +59,7 @@ static void fill_zero(uint8_t *bytes, size_t size, uint32_t seed)
 }
 
 static void (*const fills[])(uint8_t *, size_t,
-			     uint32_t) = { fill_random, fill_text, fill_zero };
+			     uint32_t) = { sample_fill, fill_text, fill_zero };
 enum { FILLS = sizeof(fills) / sizeof(fills[0]) };
 
 static const enum block_effort efforts[] = { BLOCK_FAST, BLOCK_SMALL };
@@ -137,7 +130,7 @@ static void random_bytes_are_stored_raw(void **state)
 	size_t stored;
 
 	(void)state;
-	fill_random(b.raw, BLOCK_MAX, 1);
+	sample_fill(b.raw, BLOCK_MAX, 1);
 	for (size_t k = 0; k < 2; k++) {
 		assert_int_equal(
 			round_trip(&b, BLOCK_MAX, efforts[k], none, &stored),
@@ -155,7 +148,7 @@ static void a_similar_block_is_worth_a_reference(void **state)
 	size_t stored;
 
 	(void)state;
-	fill_random(other, SIZE, 1);
+	sample_fill(other, SIZE, 1);
 	memcpy(b.raw, other, SIZE);
 	for (size_t i = 0; i < SIZE; i += 1000)
 		b.raw[i] ^= 0xff;
@@ -178,7 +171,7 @@ static void a_reference_that_saves_nothing_is_not_used(void **state)
 	size_t stored;
 
 	(void)state;
-	fill_random(other, SIZE, 1);
+	sample_fill(other, SIZE, 1);
 	for (size_t k = 0; k < 2; k++) {
 		struct block_reference reference = { other, SIZE };
 
@@ -186,7 +179,7 @@ static void a_reference_that_saves_nothing_is_not_used(void **state)
 		assert_int_equal(
 			round_trip(&b, SIZE, efforts[k], reference, &stored),
 			BLOCK_LZ4);
-		fill_random(b.raw, SIZE, 2);
+		sample_fill(b.raw, SIZE, 2);
 		assert_int_equal(
 			round_trip(&b, SIZE, efforts[k], reference, &stored),
 			BLOCK_RAW);
@@ -282,7 +275,7 @@ static void without_its_reference_a_block_does_not_come_back(void **state)
 	size_t stored;
 
 	(void)state;
-	fill_random(other, SIZE, 1);
+	sample_fill(other, SIZE, 1);
 	memcpy(b.raw, other, SIZE);
 	assert_int_equal(round_trip(&b, SIZE, BLOCK_SMALL, reference, &stored),
 			 BLOCK_LZ4_REFERENCE);

@@ -14,30 +14,15 @@
 
 #include <cmocka.h>
 
-#include "codec/manifest.h"
-#include "codec/pack.h"
+#include "tests/unit/samples.h"
 
 enum { FILE_MAX = 1 << 20, ARENA_LIMIT = 1 << 24 };
 
 static int judge_pack(const uint8_t *bytes, size_t size, struct arena *arena)
 {
-	struct pack_trailer trailer;
 	struct pack_table table;
-	struct digest id;
-	int err;
 
-	if (size < PACK_HEADER_SIZE + PACK_TRAILER_SIZE)
-		return -EBADMSG;
-	err = pack_parse_header(bytes, &id);
-	if (!err)
-		err = pack_parse_trailer(bytes + size - PACK_TRAILER_SIZE, size,
-					 &trailer);
-	if (!err && !digest_equal(&id, &trailer.id))
-		err = -EBADMSG;
-	if (!err)
-		err = pack_parse_table(bytes + trailer.table_offset, &trailer,
-				       arena, &table);
-	return err;
+	return sample_pack_parse(bytes, size, arena, &table);
 }
 
 static int judge_manifest(const uint8_t *bytes, size_t size,

@@ -34,33 +34,11 @@ static int free_sample(void **state)
 	return 0;
 }
 
-/* What the store does with a pack: all of its parts, from outside in. */
-static int parse(const uint8_t *file, size_t size, struct arena *arena,
-		 struct pack_table *table)
-{
-	struct pack_trailer trailer;
-	struct digest id;
-	int err;
-
-	if (size < PACK_HEADER_SIZE + PACK_TRAILER_SIZE)
-		return -EBADMSG;
-	err = pack_parse_header(file, &id);
-	if (!err)
-		err = pack_parse_trailer(file + size - PACK_TRAILER_SIZE, size,
-					 &trailer);
-	if (!err && !digest_equal(&id, &trailer.id))
-		err = -EBADMSG;
-	if (!err)
-		err = pack_parse_table(file + trailer.table_offset, &trailer,
-				       arena, table);
-	return err;
-}
-
 static int verdict_on(const uint8_t *file, size_t size)
 {
 	struct arena arena = arena_upto(ARENA_LIMIT);
 	struct pack_table table;
-	int err = parse(file, size, &arena, &table);
+	int err = sample_pack_parse(file, size, &arena, &table);
 
 	arena_free(&arena);
 	return err;
@@ -83,7 +61,8 @@ static void a_pack_comes_back(void **state)
 	struct arena arena = arena_upto(ARENA_LIMIT);
 	struct pack_table t;
 
-	assert_int_equal(parse(p->file.bytes, p->file.size, &arena, &t), 0);
+	assert_int_equal(
+		sample_pack_parse(p->file.bytes, p->file.size, &arena, &t), 0);
 	assert_true(digest_equal(&t.id, &p->table.id));
 	assert_int_equal(t.block_count, SAMPLE_BLOCKS);
 	for (size_t i = 0; i < SAMPLE_BLOCKS; i++)
@@ -357,8 +336,9 @@ static void a_small_arena_is_out_of_memory(void **state)
 	struct arena arena = arena_upto(64);
 	struct pack_table t = { .block_count = 99 };
 
-	assert_int_equal(parse(p->file.bytes, p->file.size, &arena, &t),
-			 -ENOMEM);
+	assert_int_equal(
+		sample_pack_parse(p->file.bytes, p->file.size, &arena, &t),
+		-ENOMEM);
 	assert_int_equal(t.block_count, 99);
 	arena_free(&arena);
 }
