@@ -89,7 +89,7 @@ static enum block_encoding round_trip(const struct buffers *b, size_t size,
 static void blocks_of_any_size_come_back(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < SIZES * FILLS; i++) {
+	for (size_t i = 0; i < (size_t)SIZES * FILLS; i++) {
 		size_t size = sizes[i / FILLS];
 		struct buffers b = buffers_of(size);
 		size_t stored;
@@ -104,7 +104,7 @@ static void blocks_of_any_size_come_back(void **state)
 static void blocks_with_a_reference_of_any_size_come_back(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < SIZES * SIZES * FILLS; i++) {
+	for (size_t i = 0; i < (size_t)SIZES * SIZES * FILLS; i++) {
 		size_t size = sizes[i / FILLS % SIZES];
 		size_t other = sizes[i / FILLS / SIZES];
 		struct buffers b = buffers_of(size);
