@@ -46,9 +46,14 @@ int compiled_module_read(const void *bytes, size_t size,
 {
 	struct arena arena = arena_upto(PICKLE_MEMORY_MAX);
 	struct pickle pickle;
-	int err = pickle_read(bytes, size, &arena, &pickle, &fault->why,
-			      &fault->where);
+	int err;
 
+	if (!size) {
+		*fault = (struct fault){ "the file is empty", 0 };
+		return -EBADMSG;
+	}
+	err = pickle_read(bytes, size, &arena, &pickle, &fault->why,
+			  &fault->where);
 	if (!err)
 		take_parts(&pickle, module);
 	arena_free(&arena);
@@ -180,6 +185,7 @@ void compiled_module_salvage(const void *bytes, size_t size,
 	struct pickle_op op;
 
 	*module = (struct compiled_module){ 0 };
+	stream.ignores_frames = true;
 	do {
 		pickle_stream_next(&stream, &op);
 		if (stream.in.err || is_memo(&op))

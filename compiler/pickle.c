@@ -187,7 +187,7 @@ static void push_class(struct machine *m, struct text module, struct text name)
 		if (text_equals(module, modules[i]))
 			known = modules[i];
 	if (!known || !find_class(name, &class)) {
-		refuse(m, "a class that is none of ours");
+		refuse(m, "a class that is not TorchAir's");
 		return;
 	}
 	if (m->module && m->module != known)
@@ -425,8 +425,14 @@ static void execute_filling(struct machine *m, const struct pickle_op *op)
 	case PICKLE_NEWOBJ:
 		new_object(m);
 		break;
+	case PICKLE_REDUCE:
+	case PICKLE_INST:
+	case PICKLE_OBJ:
+	case PICKLE_NEWOBJ_EX:
+		refuse(m, "a call, which would run code");
+		break;
 	default:
-		refuse(m, "an opcode that ours do not use");
+		refuse(m, "an opcode that TorchAir does not use");
 		break;
 	}
 }

@@ -134,7 +134,7 @@ void pickle_stream_next(struct pickle_stream *stream, struct pickle_op *op)
 	if (in->err)
 		return;
 	read_argument(in, op);
-	if (op->byte == PICKLE_FRAME && !in->err)
+	if (op->byte == PICKLE_FRAME && !in->err && !stream->ignores_frames)
 		enter_frame(stream, op->number);
 	leave_frame(stream);
 }

@@ -57,7 +57,8 @@ struct pickle_op {
 
 struct pickle_stream {
 	struct reader in;
-	size_t frame_end; /* 0 outside of frames */
+	size_t frame_end;    /* 0 outside of frames */
+	bool ignores_frames; /* set it to read what is cut off */
 };
 
 struct pickle_stream pickle_stream_over(const void *bytes, size_t size);

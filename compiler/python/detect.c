@@ -6,7 +6,7 @@
 #include "compiler/python/program.h"
 #include "compiler/python/rules.h"
 
-/* A sensible limit for what checking one code object takes. */
+/* A sensible limit for what checking the code takes. */
 enum { SCRATCH_MAX = 256 * 1024 * 1024, PROTOCOL_OF_3_14 = 5, UNFIT = 0 };
 
 /* How well each Python fits: UNFIT, or one more than the rules it breaks. */
@@ -47,18 +47,16 @@ static int fit_python(size_t index, const struct marshal *marshal,
 		      struct fits *fits)
 {
 	const struct python *python = python_at(index);
+	struct arena scratch = arena_upto(SCRATCH_MAX);
 	unsigned score = 1;
 	int err = 0;
 
 	if (marshal->has_slice && python->minor < 14)
 		return -EBADMSG;
-	for (const struct code *c = marshal->codes; c && !err; c = c->next) {
-		struct arena scratch = arena_upto(SCRATCH_MAX);
-
+	for (const struct code *c = marshal->codes; c && !err; c = c->next)
 		err = fit_code(python, c, &scratch, &score,
 			       &fits->returns_const[index]);
-		arena_free(&scratch);
-	}
+	arena_free(&scratch);
 	if (!err)
 		fits->score[index] = score;
 	return err;

@@ -156,54 +156,45 @@ static void put_handler(struct printer *p, const struct page *page,
 			page_label(page, h->target), h->depth, lasti);
 }
 
-static int put_page(struct printer *p, struct code *code)
+static void put_page(struct printer *p, const struct code *code,
+		     const struct page *page)
 {
-	const struct page *page;
-	int err = page_of(p->python, code, p->arena, &page, &p->why);
-
-	if (err)
-		return err;
 	for (size_t i = 0; i < page->program.count && !p->out->err; i++)
 		put_instruction(p, code, page, i);
 	if (page->handlers.count)
 		writer_string(p->out, "ExceptionTable:\n");
 	for (size_t i = 0; i < page->handlers.count && !p->out->err; i++)
 		put_handler(p, page, &page->handlers.at[i]);
-	return p->out->err;
 }
 
-static int put_nested(struct printer *p, const struct code *code)
+/* The object itself, and then those among its constants. */
+static int put_code(struct printer *p, struct code *code)
 {
-	int err = 0;
+	const struct page *page;
+	int err = page_of(p->python, code, p->arena, &page, &p->why);
 
+	if (err)
+		return err;
+	put_page(p, code, page);
 	p->user_classes = false;
-	for (size_t i = 0; i < code->consts.count && !err; i++) {
-		const struct value *value = code->consts.at[i];
-
-		if (value->type != VALUE_CODE)
-			continue;
+	for (size_t i = 0; i < page->nested_count && !err; i++) {
 		writer_string(p->out, "\nDisassembly of ");
-		repr_code(p->out, value->code);
+		repr_code(p->out, page->nested[i]);
 		writer_string(p->out, ":\n");
-		err = put_page(p, value->code);
-		if (!err)
-			err = put_nested(p, value->code);
+		err = put_code(p, page->nested[i]);
 	}
-	return err;
+	return err ? err : p->out->err;
 }
 
 static int order_sets(const struct python *python,
 		      const struct marshal *marshal, size_t limit)
 {
+	struct arena scratch = arena_upto(limit);
 	int err = 0;
 
-	for (struct marshal_set *at = marshal->sets; at && !err;
-	     at = at->next) {
-		struct arena scratch = arena_upto(limit);
-
+	for (struct marshal_set *at = marshal->sets; at && !err; at = at->next)
 		err = set_order(at->set, python->minor, &scratch);
-		arena_free(&scratch);
-	}
+	arena_free(&scratch);
 	return err;
 }
 
@@ -218,9 +209,7 @@ int dis_write(struct writer *out, const struct python *python,
 	int err = order_sets(python, marshal, arena->limit);
 
 	if (!err)
-		err = put_page(&p, marshal->code);
-	if (!err)
-		err = put_nested(&p, marshal->code);
+		err = put_code(&p, marshal->code);
 	if (err == -EBADMSG)
 		*why = p.why;
 	return err;

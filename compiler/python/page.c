@@ -161,6 +161,24 @@ static int allocate_marks(struct page *page, struct arena *arena)
 								    : -ENOMEM;
 }
 
+/* Found once: the object may be shown as often as it is referred to. */
+static int find_nested(struct page *page, const struct code *code,
+		       struct arena *arena)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < code->consts.count; i++)
+		count += code->consts.at[i]->type == VALUE_CODE;
+	page->nested = arena_array(arena, count, sizeof(*page->nested));
+	if (!page->nested)
+		return -ENOMEM;
+	for (size_t i = 0; i < code->consts.count; i++)
+		if (code->consts.at[i]->type == VALUE_CODE)
+			page->nested[page->nested_count++] =
+				code->consts.at[i]->code;
+	return 0;
+}
+
 static void set_widths(const struct python *python, const struct lines *lines,
 		       size_t code_size, struct page *page)
 {
@@ -191,6 +209,9 @@ static int make_page(const struct python *python, const struct code *code,
 	if (err)
 		return err;
 	err = number_labels(page, arena);
+	if (err)
+		return err;
+	err = find_nested(page, code, arena);
 	if (err)
 		return err;
 	mark_lines(page, &lines);

@@ -24,6 +24,8 @@ struct page {
 	bool *is_target;       /* by instruction */
 	uint64_t *labels;      /* offsets in order, each once; from 3.13 on */
 	size_t label_count;
+	struct code **nested; /* the code objects among the constants */
+	size_t nested_count;
 	unsigned line_width;   /* 0: there is no such column */
 	unsigned offset_width; /* before 3.13 */
 	unsigned label_width;  /* from 3.13 on */

@@ -119,7 +119,7 @@ int set_order(struct value *set, unsigned minor, struct arena *scratch)
 	};
 	int err;
 
-	if (!has_fixed_order(set, minor))
+	if (set->items.count < 2 || !has_fixed_order(set, minor))
 		return 0;
 	t.slots = arena_array(scratch, t.size, sizeof(*t.slots));
 	if (!t.slots)
