@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+set(files compiler_files.c)
+
+tacfs_unit_test(test_compiler_corpus SOURCES test_compiler_corpus.c ${files} LINK compiler)
+tacfs_unit_test(test_compiler_golden SOURCES test_compiler_golden.c ${files} LINK compiler)
+target_compile_definitions(test_compiler_corpus PRIVATE
+  CORPUS="${PROJECT_SOURCE_DIR}/tests/corpus")
+target_compile_definitions(test_compiler_golden PRIVATE
+  DATA="${PROJECT_SOURCE_DIR}/tests/data"
+  GOLDEN="${PROJECT_SOURCE_DIR}/tests/golden")
