@@ -155,6 +155,63 @@ void assert_reads(struct store *store, const char *name, const void *bytes,
 	assert_int_equal(try_read(store, name, bytes, size), 0);
 }
 
+uint8_t *told_content(uint64_t seed, size_t *size)
+{
+	uint64_t state = seed;
+	uint8_t *bytes;
+
+	*size = sizeof(seed) + next(&state) % 60000;
+	if (seed % 4 == 0)
+		*size = sizeof(seed) + *size % 3000;
+	bytes = malloc(*size);
+	assert_non_null(bytes);
+	fill(bytes, *size, seed, seed % 2 ? 256 : 4);
+	memcpy(bytes, &seed, sizeof(seed));
+	return bytes;
+}
+
+bool is_told_content(const uint8_t *bytes, size_t size, uint64_t *seed)
+{
+	AUTO_FREE uint8_t *expected = NULL;
+	size_t expected_size;
+
+	if (size < sizeof(*seed))
+		return false;
+	memcpy(seed, bytes, sizeof(*seed));
+	expected = told_content(*seed, &expected_size);
+	return size == expected_size && memcmp(bytes, expected, size) == 0;
+}
+
+static int read_told(struct store *store, struct version *v, uint64_t *seed)
+{
+	size_t size = version_meta(v)->size;
+	AUTO_FREE uint8_t *bytes = malloc(size + 1);
+	ssize_t got;
+
+	assert_non_null(bytes);
+	got = version_read(store, v, 0, bytes, size);
+	if (got < 0)
+		return (int)got;
+	assert_int_equal(got, size);
+	assert_true(is_told_content(bytes, size, seed));
+	return 0;
+}
+
+int try_read_told(struct store *store, const char *name, uint64_t *seed)
+{
+	int refs = store_refs(store);
+	struct version *v;
+	int err = version_load(store, refs, name, &v);
+
+	if (err)
+		return err;
+	err = version_verify(store, v, refs, name);
+	if (!err)
+		err = read_told(store, v, seed);
+	version_put(v);
+	return err;
+}
+
 struct store_measures measured(struct store *store)
 {
 	struct store_measures m;
@@ -204,6 +261,22 @@ bool first_pack(const struct fixture *f, char path[PACK_NAME_SIZE])
 		}
 		assert_int_equal(rmdir(full), 0);
 		full_path(f, "packs", full);
+	}
+	return false;
+}
+
+bool any_pack(const struct fixture *f, char path[PACK_NAME_SIZE])
+{
+	for (unsigned fan = 0; fan < 256; fan++) {
+		char full[PATH_MAX];
+		char name[256];
+
+		snprintf(path, PACK_NAME_SIZE, "packs/%02x", fan);
+		full_path(f, path, full);
+		if (!first_name(full, name, sizeof(name)))
+			continue;
+		snprintf(path, PACK_NAME_SIZE, "packs/%02x/%.40s", fan, name);
+		return true;
 	}
 	return false;
 }

@@ -52,6 +52,19 @@ int try_read(struct store *store, const char *name, const void *bytes,
 void assert_reads(struct store *store, const char *name, const void *bytes,
 		  size_t size);
 
+/*
+ * Content that tells which it is: a size and bytes that follow from the seed,
+ * which it begins with. The caller frees it.
+ */
+uint8_t *told_content(uint64_t seed, size_t *size);
+/* Whether these are the bytes of told_content() for some seed: which. */
+bool is_told_content(const uint8_t *bytes, size_t size, uint64_t *seed);
+/*
+ * Reads `name`, which must be told content when it can be read. Returns 0 and
+ * the seed, or the error.
+ */
+int try_read_told(struct store *store, const char *name, uint64_t *seed);
+
 struct store_measures measured(struct store *store);
 
 /*
@@ -60,6 +73,8 @@ struct store_measures measured(struct store *store);
  * packs are removed.
  */
 bool first_pack(const struct fixture *f, char path[PACK_NAME_SIZE]);
+/* The same, but touches nothing; any of them, while others write. */
+bool any_pack(const struct fixture *f, char path[PACK_NAME_SIZE]);
 void remove_packs(const struct fixture *f);
 
 /* A file below the store's directory. */

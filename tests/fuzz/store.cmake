@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+tacfs_fuzz_target(fuzz_format SOURCES fuzz_format.c CORPUS format LINK fs)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fs/log.h"
+#include "fs/own.h"
+
+enum { TEXT_SIZE = 8192 };
+
+/* What is written to standard error for one event. */
+static void logged(const struct log *log, enum log_level level,
+		   const char *message, char text[TEXT_SIZE])
+{
+	AUTO_CLOSE int saved = dup(STDERR_FILENO);
+	int ends[2];
+	ssize_t size;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
+	close(ends[1]);
+	log_event(log, level, "%s", message);
+	assert_true(dup2(saved, STDERR_FILENO) >= 0);
+	size = read(ends[0], text, TEXT_SIZE - 1);
+	close(ends[0]);
+	assert_true(size >= 0);
+	text[size] = '\0';
+}
+
+static void an_event_is_one_line_with_its_level(void **state)
+{
+	const struct log log = { .level = LOG_LEVEL_INFO };
+	char text[TEXT_SIZE];
+
+	(void)state;
+	logged(&log, LOG_LEVEL_ERROR, "gone", text);
+	assert_string_equal(text, "tacfs: error: gone\n");
+	logged(&log, LOG_LEVEL_WARNING, "gone", text);
+	assert_string_equal(text, "tacfs: warning: gone\n");
+	logged(&log, LOG_LEVEL_INFO, "gone", text);
+	assert_string_equal(text, "tacfs: info: gone\n");
+}
+
+static void less_severe_events_are_left_out(void **state)
+{
+	const struct log log = { .level = LOG_LEVEL_WARNING };
+	char text[TEXT_SIZE];
+
+	(void)state;
+	logged(&log, LOG_LEVEL_INFO, "gone", text);
+	assert_string_equal(text, "");
+	logged(NULL, LOG_LEVEL_ERROR, "gone", text);
+	assert_string_equal(text, "");
+}
+
+static void what_a_name_holds_is_escaped(void **state)
+{
+	static const struct {
+		const char *message, *line;
+	} cases[] = {
+		{ "a b~", "a b~" },
+		{ "a\nb\t\x7f", "a\\x0ab\\x09\\x7f" },
+		{ "\x1b[31m", "\\x1b[31m" },
+		{ "back\\slash", "back\\x5cslash" },
+		{ "\xe6\xa8\xa1\xe5\x9e\x8b", "\xe6\xa8\xa1\xe5\x9e\x8b" },
+		{ "\xf0\x9f\x92\xa5!", "\xf0\x9f\x92\xa5!" },
+		{ "\xc3\xa9", "\xc3\xa9" },
+		{ "\xc2\x9b", "\\xc2\\x9b" }, /* CSI, a control character */
+		{ "\xc3", "\\xc3" },
+		{ "\xe6\xa8", "\\xe6\\xa8" },
+		{ "\xe6\xa8x", "\\xe6\\xa8x" },
+		{ "\xff\x80", "\\xff\\x80" },
+		{ "\xc0\xaf", "\\xc0\\xaf" },
+	};
+	const struct log log = { .level = LOG_LEVEL_INFO };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[TEXT_SIZE];
+		char expected[TEXT_SIZE];
+
+		logged(&log, LOG_LEVEL_INFO, cases[i].message, text);
+		strcpy(expected, "tacfs: info: ");
+		strcat(expected, cases[i].line);
+		strcat(expected, "\n");
+		assert_string_equal(text, expected);
+	}
+}
+
+static void a_long_event_is_cut(void **state)
+{
+	const struct log log = { .level = LOG_LEVEL_INFO };
+	char message[5000];
+	char text[TEXT_SIZE];
+
+	(void)state;
+	memset(message, '\n', sizeof(message) - 1);
+	message[sizeof(message) - 1] = '\0';
+	logged(&log, LOG_LEVEL_INFO, message, text);
+	assert_in_range(strlen(text), 1000, 4200);
+	assert_int_equal(text[strlen(text) - 1], '\n');
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_event_is_one_line_with_its_level),
+		cmocka_unit_test(less_severe_events_are_left_out),
+		cmocka_unit_test(what_a_name_holds_is_escaped),
+		cmocka_unit_test(a_long_event_is_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
