@@ -2,16 +2,18 @@
 #include "fs/mount/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
 
 #include "fs/own.h"
 
 enum {
 	PROC_TEXT_SIZE = 4096,
 	STAT_FLAGS = 9,
-	STAT_START = 22,
 	STAT_EXIT_CODE = 52,
 	KILLED_FLAG = 0x400, /* PF_SIGNALED, include/linux/sched.h */
 	EXIT_SIGNAL_MASK = 0x7f
@@ -52,14 +54,6 @@ static bool stat_field(const char *text, int number, uint64_t *value)
 	return end != at;
 }
 
-static bool start_time(pid_t id, uint64_t *start)
-{
-	char text[PROC_TEXT_SIZE];
-
-	return read_proc(id, "stat", text) &&
-	       stat_field(text, STAT_START, start);
-}
-
 static pid_t process_id(pid_t thread)
 {
 	char text[PROC_TEXT_SIZE];
@@ -71,6 +65,19 @@ static pid_t process_id(pid_t thread)
 	return at ? (pid_t)strtol(at + strlen("\nTgid:"), NULL, 10) : thread;
 }
 
+/* False when there is no such process, or only what is left of one. */
+static bool process_instance(pid_t id, uint64_t *instance)
+{
+	AUTO_CLOSE int fd = pidfd_open(id, 0);
+	struct pollfd exited = { .fd = fd, .events = POLLIN };
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	*instance = st.st_ino;
+	return poll(&exited, 1, 0) == 0;
+}
+
 struct caller caller_of(pid_t thread)
 {
 	return (struct caller){ .thread = thread, .known = thread == 0 };
@@ -80,8 +87,7 @@ struct process caller_process(struct caller *caller)
 {
 	if (!caller->known) {
 		caller->process.id = process_id(caller->thread);
-		if (!start_time(caller->process.id, &caller->process.start))
-			caller->process.start = 0;
+		process_instance(caller->process.id, &caller->process.instance);
 		caller->known = true;
 	}
 	return caller->process;
@@ -89,14 +95,23 @@ struct process caller_process(struct caller *caller)
 
 bool process_equal(const struct process *a, const struct process *b)
 {
-	return a->id == b->id && a->start == b->start;
+	return a->id == b->id && a->instance == b->instance;
 }
 
 bool process_is_alive(const struct process *p)
 {
-	uint64_t start;
+	uint64_t instance;
 
-	return p->id == 0 || (start_time(p->id, &start) && start == p->start);
+	return p->id == 0 ||
+	       (process_instance(p->id, &instance) && instance == p->instance);
+}
+
+/* A thread gives up its memory before its files, in exit but not in execve. */
+static bool is_exiting(pid_t thread)
+{
+	char text[PROC_TEXT_SIZE];
+
+	return read_proc(thread, "status", text) && !strstr(text, "\nVmSize:");
 }
 
 /*
@@ -110,7 +125,8 @@ bool thread_was_killed(pid_t thread)
 	uint64_t flags;
 	uint64_t code;
 
-	if (thread == 0 || !read_proc(thread, "stat", text) ||
+	if (thread == 0 || !is_exiting(thread) ||
+	    !read_proc(thread, "stat", text) ||
 	    !stat_field(text, STAT_FLAGS, &flags) || !(flags & KILLED_FLAG))
 		return false;
 	return !stat_field(text, STAT_EXIT_CODE, &code) ||

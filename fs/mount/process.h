@@ -4,9 +4,13 @@
 
 /*
  * Who sent a request. FUSE gives the id of a thread, in the pid namespace of
- * the mount; what owns a private version is the process, and a process is its
- * id together with the time it started, since ids are used again. Facts from
- * proc(5): /proc/PID/status "Tgid", /proc/PID/stat fields 9, 22 and 52.
+ * the mount; what owns a private version is the process. Ids are used again, so
+ * a process is its id together with the inode of its pidfd, which is another
+ * for every process since Linux 6.9 and the same for all before.
+ *
+ * /proc/PID/stat must not be read of a process in execve(2): the kernel holds
+ * the lock that it needs while it closes the files that are not passed on, and
+ * so while it waits for us. /proc/PID/status needs no such lock.
  */
 
 #include <stdbool.h>
@@ -16,7 +20,7 @@
 /* All zero: a process that cannot be known, of another pid namespace. */
 struct process {
 	pid_t id;
-	uint64_t start; /* clock ticks since boot */
+	uint64_t instance;
 };
 
 /* The sender of one request; who that is, is found out when it is asked. */
