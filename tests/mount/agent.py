@@ -14,11 +14,12 @@ import sys
 import time
 
 import calls
+import ranks
 import stress
 import torchair_client
 
 MODULES = {"os": os, "fcntl": fcntl, "shutil": shutil, "time": time,
-           "calls": calls, "stress": stress,
+           "calls": calls, "stress": stress, "ranks": ranks,
            "client": torchair_client}
 
 

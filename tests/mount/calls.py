@@ -201,6 +201,18 @@ def left_to_child(path, first, rest):
     return os.waitpid(pid, 0)[1]
 
 
+def run_closing_on_exec(command):
+    """A command for whose start exec closes what is marked close-on-exec."""
+    return subprocess.run(command, close_fds=False).returncode
+
+
+def become(command, inherited=None):
+    """Replaces this process by the command, which may keep one descriptor."""
+    if inherited is not None:
+        os.set_inheritable(inherited, True)
+    os.execvp(command[0], command)
+
+
 def run_inheriting(command, fd):
     """Runs a command that has the descriptor open, too."""
     return subprocess.run(command, pass_fds=[fd]).returncode

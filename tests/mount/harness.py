@@ -233,6 +233,7 @@ class Agent:
         self.calls = Remote(self, "calls")
         self.client = Remote(self, "client")
         self.shutil = Remote(self, "shutil")
+        self.ranks = Remote(self, "ranks")
 
     @property
     def pid(self):
@@ -285,15 +286,18 @@ class Agent:
         return status
 
     def close(self):
-        """A normal end; by force when it does not come."""
-        if self.process.poll() is None:
-            self.process.stdin.close()
+        """A normal end; by force when it does not come.
+
+        What cannot be killed waits for a daemon; it ends with that.
+        """
+        self.process.stdin.close()
+        for act in (lambda: None, self.process.kill):
+            act()
             try:
                 self.process.wait(10)
+                break
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        self.process.stdin.close()
+                continue
         self.process.stdout.close()
 
 

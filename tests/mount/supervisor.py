@@ -48,24 +48,32 @@ def unmount_lazily(path):
             return
 
 
+def children(pid):
+    """The pids of a process's children, living or not yet waited for.
+
+    Looks at nobody else's processes: reading about one that is stuck can block.
+    """
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            found += read_text(f"/proc/{pid}/task/{task}/children").split()
+    except OSError:
+        pass
+    return [int(child) for child in found if child.isdigit()]
+
+
+def is_zombie(pid):
+    return "\nState:\tZ" in read_text(f"/proc/{pid}/status")
+
+
 def descendants(top):
     """The pids of all living descendants of the process `top`."""
-    children = {}
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            with open(f"/proc/{entry}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
-        except OSError:
-            continue
-        if fields[0] != b"Z":
-            children.setdefault(int(fields[1]), []).append(int(entry))
     found, pending = [], [top]
     while pending:
-        for child in children.get(pending.pop(), ()):
-            found.append(child)
+        for child in children(pending.pop()):
             pending.append(child)
+            if not is_zombie(child):
+                found.append(child)
     return found
 
 
@@ -77,9 +85,13 @@ def read_text(path):
         return f"({error.strerror})"
 
 
+def name_of(pid):
+    """Its command's name; the arguments could block, when it is stuck."""
+    return read_text(f"/proc/{pid}/comm").strip()
+
+
 def dump_process(pid):
-    print(f"-- process {pid}: {read_text(f'/proc/{pid}/cmdline')}",
-          file=sys.stderr)
+    print(f"-- process {pid}: {name_of(pid)}", file=sys.stderr)
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
     except OSError:
@@ -155,8 +167,7 @@ class Supervisor:
         """Ends and unmounts what is left; returns what that was."""
         self.stop_child()
         left = [f"mount {path}" for path, _ in mounts_below(self.root)]
-        left += [f"process {pid} ({read_text(f'/proc/{pid}/cmdline').strip()})"
-                 for pid in descendants(os.getpid())]
+        left += [f"process {pid} ({name_of(pid)})" for pid in descendants(os.getpid())]
         for path, _ in mounts_below(self.root):
             unmount_lazily(path)
         self.stop_descendants()

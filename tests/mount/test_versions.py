@@ -300,6 +300,12 @@ class Children(VersionTest):
             lambda writer, fd: writer.calls.run_command(["true"]),
             "a command that the writer ran")
 
+    def test_exec_closes_the_descriptor_in_a_child(self):
+        """The close comes in the middle of exec, when /proc may not answer."""
+        self.check_child(
+            lambda writer, fd: writer.calls.run_closing_on_exec(["true"]),
+            "a command for which exec closed the descriptor")
+
     def test_writer_passes_its_descriptor_to_a_command(self):
         self.check_child(
             lambda writer, fd: writer.calls.run_inheriting(["true"], fd),
@@ -339,7 +345,7 @@ class Deaths(VersionTest):
             self.addCleanup(writer.close)
             if threads:
                 writer.calls.start_threads(threads)
-            writer.calls.begin(path, written)
+            writer.fd = writer.calls.begin(path, written)
             end(writer)
             yield name, before
 
@@ -385,6 +391,12 @@ class Deaths(VersionTest):
 
     def test_interpreter_ends_without_close(self):
         self.check_exited(lambda w: w.last("calls.finish"), "the end of a script")
+
+    def test_becomes_another_program(self):
+        """exec closes the descriptor, or the program has it until its end."""
+        self.check_exited(lambda w: w.last("calls.become", ["true"]), "exec")
+        self.check_exited(lambda w: w.last("calls.become", ["true"], w.fd),
+                          "exec with the descriptor, and exit")
 
     def test_exits_with_threads_running(self):
         self.check_exited(lambda w: w.last("calls.leave_with_threads", 4),
