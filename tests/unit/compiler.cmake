@@ -8,3 +8,9 @@ target_compile_definitions(test_compiler_corpus PRIVATE
 target_compile_definitions(test_compiler_golden PRIVATE
   DATA="${PROJECT_SOURCE_DIR}/tests/data"
   GOLDEN="${PROJECT_SOURCE_DIR}/tests/golden")
+
+tacfs_unit_test(test_utf8 SOURCES test_utf8.c LINK compiler)
+tacfs_unit_test(test_python_numbers SOURCES test_python_numbers.c LINK compiler)
+tacfs_unit_test(test_marshal SOURCES test_marshal.c python_values.c LINK compiler)
+tacfs_unit_test(test_python_repr SOURCES test_python_repr.c python_values.c LINK compiler)
+tacfs_unit_test(test_python_tables SOURCES test_python_tables.c python_values.c LINK compiler)
