@@ -117,7 +117,7 @@ int fd_temp(int dir)
 
 int fd_draft_open(int tmp, mode_t mode, struct fd_draft *draft)
 {
-	struct fd_draft made = {.tmp = tmp};
+	struct fd_draft made = { .tmp = tmp };
 
 	made.fd = open_nameless(tmp, 0, mode);
 	if (lacks_tmpfile(made.fd))

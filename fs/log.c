@@ -14,9 +14,9 @@ static const struct {
 	const char *word;
 	int priority;
 } levels[] = {
-    [LOG_LEVEL_ERROR] = {"error", LOG_ERR},
-    [LOG_LEVEL_WARNING] = {"warning", LOG_WARNING},
-    [LOG_LEVEL_INFO] = {"info", LOG_INFO},
+	[LOG_LEVEL_ERROR] = { "error", LOG_ERR },
+	[LOG_LEVEL_WARNING] = { "warning", LOG_WARNING },
+	[LOG_LEVEL_INFO] = { "info", LOG_INFO },
 };
 
 /* The bytes of a UTF-8 sequence by its first byte; 0 when it cannot be one. */

@@ -19,7 +19,7 @@ struct cached_block {
 
 void block_cache_init(struct block_cache *cache)
 {
-	*cache = (struct block_cache){.bytes = 0};
+	*cache = (struct block_cache){ .bytes = 0 };
 	pthread_mutex_init(&cache->lock, NULL);
 }
 
@@ -135,7 +135,8 @@ void block_cache_add(struct block_cache *cache, const struct block_place *place,
 
 	if (!block)
 		return;
-	*block = (struct cached_block){.place = *place, .id = *id, .users = 1};
+	*block =
+		(struct cached_block){ .place = *place, .id = *id, .users = 1 };
 	memcpy(block->raw, raw, id->size);
 	pthread_mutex_lock(&cache->lock);
 	other = find(cache, place);

@@ -20,7 +20,7 @@ static const uint32_t dropped = UINT32_MAX; /* for `pack` */
 
 void block_index_init(struct block_index *index)
 {
-	*index = (struct block_index){.slots = NULL};
+	*index = (struct block_index){ .slots = NULL };
 	pthread_mutex_init(&index->lock, NULL);
 	pthread_mutex_init(&index->scan, NULL);
 }
@@ -91,9 +91,9 @@ int block_index_add(struct block_index *index, const struct pack_table *table)
 		err = index_packs_add(index, &table->id, &pack);
 	for (size_t i = 0; !err && i < table->block_count; i++) {
 		struct index_slot slot = {
-		    .tag = tag_of(&table->blocks[i].id),
-		    .pack = pack + 1,
-		    .block = (uint32_t)i,
+			.tag = tag_of(&table->blocks[i].id),
+			.pack = pack + 1,
+			.block = (uint32_t)i,
 		};
 
 		put_slot(index->slots, index->slot_count, slot);

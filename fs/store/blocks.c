@@ -30,10 +30,10 @@ static int decode(const struct work *work, const struct pack *pack,
 		  struct block_reference reference)
 {
 	struct block_id id;
-	void *stored =
-	    block->encoding == BLOCK_RAW && block->stored_size == block->id.size
-		? work->raw
-		: work->room->stored;
+	void *stored = block->encoding == BLOCK_RAW &&
+				       block->stored_size == block->id.size
+			       ? work->raw
+			       : work->room->stored;
 	int err = pack_read(pack, block, stored);
 
 	if (!err && stored != work->raw)
@@ -67,10 +67,11 @@ static int use_reference(const struct work *work, const struct pack *pack,
 {
 	static const struct digest this_pack;
 	const struct pack_reference *reference =
-	    &pack->table.references[block->reference];
+		&pack->table.references[block->reference];
 	struct block_want want = {
-	    .id = reference->id,
-	    .place = {.pack = reference->pack, .number = reference->number},
+		.id = reference->id,
+		.place = { .pack = reference->pack,
+			   .number = reference->number },
 	};
 	struct work inner = *work;
 
@@ -84,7 +85,7 @@ static int use_reference(const struct work *work, const struct pack *pack,
 static int use_block(const struct work *work, struct pack *pack, size_t number,
 		     const struct block_id *id, bool as_reference)
 {
-	struct block_reference reference = {NULL, 0};
+	struct block_reference reference = { NULL, 0 };
 	const struct pack_block *block;
 
 	if (number >= pack->table.block_count)
@@ -100,7 +101,7 @@ static int use_block(const struct work *work, struct pack *pack, size_t number,
 			return err;
 		reference.bytes = work->room->reference;
 		reference.size =
-		    pack->table.references[block->reference].id.size;
+			pack->table.references[block->reference].id.size;
 	}
 	if (!work->raw)
 		return verify(work, pack, number, block);
@@ -111,13 +112,13 @@ static int use_place(const struct work *work, const struct block_want *want,
 		     bool as_reference)
 {
 	struct pack *pack;
-	int err =
-	    pack_pool_get(work->store, &want->place.pack, work->fresh, &pack);
+	int err = pack_pool_get(work->store, &want->place.pack, work->fresh,
+				&pack);
 
 	if (err)
 		return err;
-	err =
-	    use_block(work, pack, want->place.number, &want->id, as_reference);
+	err = use_block(work, pack, want->place.number, &want->id,
+			as_reference);
 	pack_pool_put(work->store, pack);
 	return err;
 }
@@ -133,8 +134,8 @@ static int use_elsewhere(const struct work *work, const struct block_id *id,
 
 	while ((count = block_index_find(index, id, places, PLACES))) {
 		for (size_t i = 0; i < count; i++) {
-			struct block_want want = {.id = *id,
-						  .place = places[i]};
+			struct block_want want = { .id = *id,
+						   .place = places[i] };
 			int err = use_place(work, &want, as_reference);
 
 			if (!is_elsewhere(err))
@@ -160,7 +161,7 @@ static int use_wanted(const struct work *work, const struct block_want *want,
 int blocks_fetch(struct store *store, const struct block_want *want,
 		 struct block_room *room, void *raw)
 {
-	struct work work = {.store = store, .room = room, .raw = raw};
+	struct work work = { .store = store, .room = room, .raw = raw };
 
 	return use_wanted(&work, want, false);
 }
@@ -169,7 +170,8 @@ int blocks_fetch_at(struct store *store, const struct block_want *want,
 		    struct block_room *room, void *raw)
 {
 	struct work work = {
-	    .store = store, .room = room, .raw = raw, .fresh = true};
+		.store = store, .room = room, .raw = raw, .fresh = true
+	};
 	int err = use_place(&work, want, false);
 
 	return is_elsewhere(err) ? -ENOENT : err;
@@ -179,7 +181,8 @@ int blocks_verify(struct store *store, const struct block_want *want,
 		  struct block_room *room, struct block_witness *witness)
 {
 	struct work work = {
-	    .store = store, .room = room, .witness = witness, .fresh = true};
+		.store = store, .room = room, .witness = witness, .fresh = true
+	};
 
 	return use_wanted(&work, want, false);
 }

@@ -65,7 +65,7 @@ static int pack_number(struct content *content, const struct digest *id,
 		return -ENOMEM;
 	content->packs = packs;
 	*number = (uint32_t)content->pack_count;
-	packs[content->pack_count++] = (struct content_pack){.id = *id};
+	packs[content->pack_count++] = (struct content_pack){ .id = *id };
 	return 0;
 }
 
@@ -106,8 +106,8 @@ static int add_block(struct content *content,
 		     const struct manifest_block *block)
 {
 	struct manifest_block *blocks =
-	    grown(content->blocks, content->block_count,
-		  &content->block_capacity, sizeof(*blocks));
+		grown(content->blocks, content->block_count,
+		      &content->block_capacity, sizeof(*blocks));
 	size_t slot;
 	int err;
 
@@ -139,7 +139,7 @@ static bool find_seen(struct run *run, const uint8_t *chunk,
 	for (slot = seen_slot(content, &block->id); content->seen[slot];
 	     slot = (slot + 1) & (content->seen_size - 1)) {
 		const struct manifest_block *seen =
-		    &content->blocks[content->seen[slot] - 1];
+			&content->blocks[content->seen[slot] - 1];
 
 		if (!block_id_equal(&seen->id, &block->id) ||
 		    fd_read_at(run->fd, run->raw, block->id.size,
@@ -179,7 +179,7 @@ static int try_place(struct run *run, const uint8_t *chunk,
 		     const struct block_place *place,
 		     struct manifest_block *block)
 {
-	struct block_want want = {.id = block->id, .place = *place};
+	struct block_want want = { .id = block->id, .place = *place };
 	int err = blocks_fetch_at(run->store, &want, &run->room, run->raw);
 
 	if (err == -ENOENT)
@@ -196,8 +196,8 @@ static bool find_stored(struct run *run, const uint8_t *chunk,
 			struct manifest_block *block)
 {
 	struct block_place places[PLACES];
-	size_t count =
-	    block_index_find(&run->store->index, &block->id, places, PLACES);
+	size_t count = block_index_find(&run->store->index, &block->id, places,
+					PLACES);
 
 	for (size_t i = 0; i < count; i++)
 		if (try_place(run, chunk, &places[i], block) == 0)
@@ -250,7 +250,7 @@ static int open_draft(struct run *run, struct pack_draft **out)
 static int store_new(struct run *run, const uint8_t *chunk,
 		     struct manifest_block *block)
 {
-	struct block_reference none = {NULL, 0};
+	struct block_reference none = { NULL, 0 };
 	enum block_encoding encoding;
 	struct pack_draft *draft;
 	size_t stored_size;
@@ -271,8 +271,8 @@ static int take_chunk(struct run *run, const uint8_t *chunk, size_t size,
 		      uint64_t start)
 {
 	struct manifest_block block = {
-	    .id = block_id_of(chunk, size, run->store->format.seed),
-	    .start = start,
+		.id = block_id_of(chunk, size, run->store->format.seed),
+		.start = start,
 	};
 	int err = 0;
 
@@ -316,8 +316,8 @@ static int take_all(struct run *run)
 
 		if (more > left)
 			more = (size_t)left;
-		err =
-		    fd_read_at(run->fd, run->window + kept, more, start + kept);
+		err = fd_read_at(run->fd, run->window + kept, more,
+				 start + kept);
 		if (err)
 			return err;
 		file_hash_add(run->hash, run->window + kept, more);
@@ -346,10 +346,10 @@ int content_store(struct store *store, int fd, uint64_t size, bool reuse,
 {
 	AUTO_FREE struct run *run = calloc(1, sizeof(*run));
 	AUTO_FREE uint8_t *window =
-	    malloc(size < WINDOW_SIZE ? (size_t)size + 1 : WINDOW_SIZE);
+		malloc(size < WINDOW_SIZE ? (size_t)size + 1 : WINDOW_SIZE);
 	int err;
 
-	*content = (struct content){.block_count = 0};
+	*content = (struct content){ .block_count = 0 };
 	if (!run || !window)
 		return -ENOMEM;
 	run->store = store;

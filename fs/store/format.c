@@ -109,9 +109,9 @@ static void read_uuid(struct lines *lines, char uuid[FORMAT_UUID_SIZE])
 	take_value(lines, "uuid", value);
 	good = strlen(value) == sizeof(shape) - 1;
 	for (size_t i = 0; good && shape[i]; i++)
-		good = shape[i] == '-'
-			   ? value[i] == '-'
-			   : value[i] && strchr("0123456789abcdef", value[i]);
+		good = shape[i] == '-' ? value[i] == '-'
+				       : value[i] && strchr("0123456789abcdef",
+							    value[i]);
 	if (good)
 		memcpy(uuid, value, FORMAT_UUID_SIZE);
 	else
@@ -188,11 +188,11 @@ static void read_check(struct lines *lines, const void *bytes, size_t size)
 int format_parse(const void *bytes, size_t size, struct format *out, char *why,
 		 size_t why_size)
 {
-	struct lines lines = {.pos = bytes,
-			      .end = (const char *)bytes + size,
-			      .why = why,
-			      .why_size = why_size};
-	struct format format = {.seed = 0};
+	struct lines lines = { .pos = bytes,
+			       .end = (const char *)bytes + size,
+			       .why = why,
+			       .why_size = why_size };
+	struct format format = { .seed = 0 };
 	char chunker[VALUE_SIZE];
 
 	if (size > FORMAT_SIZE_MAX)
@@ -229,8 +229,8 @@ void format_write(const struct format *format, struct writer *out)
 	writer_string(out, "features:\n");
 	if (!out->err)
 		writer_printf(
-		    out, "check: %016" PRIx64 "\n",
-		    check_of(out->bytes + start, out->size - start, 0));
+			out, "check: %016" PRIx64 "\n",
+			check_of(out->bytes + start, out->size - start, 0));
 }
 
 int format_load(int root, struct format *out, char *why, size_t why_size)

@@ -31,10 +31,10 @@ struct file_identity {
 static inline struct file_identity identity_of(const struct stat *st)
 {
 	return (struct file_identity){
-	    .dev = st->st_dev,
-	    .ino = st->st_ino,
-	    .size = st->st_size,
-	    .ctime = st->st_ctim,
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = st->st_size,
+		.ctime = st->st_ctim,
 	};
 }
 

@@ -28,7 +28,7 @@ static size_t slot_of(const struct block_index *index, const uint32_t *slots,
 static int grow(struct block_index *index)
 {
 	size_t capacity =
-	    index->pack_capacity ? index->pack_capacity * 2 : FIRST_PACKS;
+		index->pack_capacity ? index->pack_capacity * 2 : FIRST_PACKS;
 	uint32_t *slots = calloc(capacity * 2, sizeof(*slots));
 	struct index_pack *packs;
 
@@ -45,7 +45,7 @@ static int grow(struct block_index *index)
 	index->pack_capacity = capacity;
 	for (size_t i = 0; i < index->pack_count; i++)
 		slots[slot_of(index, slots, capacity * 2, &packs[i].id)] =
-		    (uint32_t)i + 1;
+			(uint32_t)i + 1;
 	free(index->pack_slots);
 	index->pack_slots = slots;
 	index->pack_slot_count = capacity * 2;

@@ -106,9 +106,9 @@ static int scan_fan(struct store *store, unsigned number)
 	if (is_unchanged(fan, &st))
 		return 0;
 	seen = (struct index_fan){
-	    .ino = st.st_ino,
-	    .mtime = st.st_mtim,
-	    .settled = is_settled(&st.st_mtim),
+		.ino = st.st_ino,
+		.mtime = st.st_mtim,
+		.settled = is_settled(&st.st_mtim),
 	};
 	dir = openat(store->packs, name,
 		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

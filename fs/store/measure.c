@@ -159,21 +159,22 @@ int store_measure(struct store *store, struct store_measures *out)
 		int (*file)(struct walk *walk, int dir, const char *name,
 			    const struct stat *st);
 	} parts[] = {
-	    {"refs", measure_manifest},
-	    {"packs", measure_pack},
-	    {"quarantine", measure_quarantined},
-	    {"FORMAT", NULL},
-	    {"index", NULL},
-	    {"tmp", NULL},
-	    {"trash", NULL},
-	    {"intents", NULL},
-	    {"stats", NULL},
+		{ "refs", measure_manifest },
+		{ "packs", measure_pack },
+		{ "quarantine", measure_quarantined },
+		{ "FORMAT", NULL },
+		{ "index", NULL },
+		{ "tmp", NULL },
+		{ "trash", NULL },
+		{ "intents", NULL },
+		{ "stats", NULL },
 	};
-	struct store_measures measures = {.files = 0};
+	struct store_measures measures = { .files = 0 };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		struct walk walk = {
-		    .store = store, .out = &measures, .file = parts[i].file};
+		struct walk walk = { .store = store,
+				     .out = &measures,
+				     .file = parts[i].file };
 		int err = walk_entry(&walk, store->root, parts[i].name);
 
 		if (err)

@@ -90,7 +90,7 @@ static int reserve_entry(struct pack_draft *draft)
 {
 	struct pack_table *table = &draft->table;
 	size_t capacity =
-	    draft->capacity ? draft->capacity * 2 : FIRST_CAPACITY;
+		draft->capacity ? draft->capacity * 2 : FIRST_CAPACITY;
 	struct pack_block *blocks;
 
 	if (table->block_count < draft->capacity)
@@ -117,12 +117,12 @@ int pack_draft_add(struct pack_draft *draft, const struct block_id *id,
 		return err;
 	*number = (uint32_t)table->block_count;
 	table->blocks[table->block_count++] = (struct pack_block){
-	    .id = *id,
-	    .offset = offset,
-	    .stored_check = check_of(stored, stored_size, 0),
-	    .stored_size = (uint32_t)stored_size,
-	    .encoding = encoding,
-	    .reference = PACK_NO_REFERENCE,
+		.id = *id,
+		.offset = offset,
+		.stored_check = check_of(stored, stored_size, 0),
+		.stored_size = (uint32_t)stored_size,
+		.encoding = encoding,
+		.reference = PACK_NO_REFERENCE,
 	};
 	return 0;
 }
@@ -155,9 +155,8 @@ int pack_draft_place(const struct store *store, struct pack_draft *draft)
 		return err;
 	memcpy(fan, path, 2);
 	fan[2] = '\0';
-	if (mkdirat(store->packs, fan, store->dir_mode) == 0)
-		fchmodat(store->packs, fan, store->dir_mode, 0);
-	else if (errno != EEXIST)
-		return -errno;
+	err = store_make_dir(store, store->packs, fan);
+	if (err)
+		return err;
 	return fd_draft_link(&draft->file, store->packs, path);
 }

@@ -34,8 +34,8 @@ static int open_file(struct store *store, const char *path, struct pack *pack)
 			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (pack->fd < 0)
 		return errno == ELOOP || errno == EACCES || errno == ENOTDIR
-			   ? -ENOENT
-			   : -errno;
+			       ? -ENOENT
+			       : -errno;
 	if (fstat(pack->fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || !store_trusts(store, st.st_uid))
@@ -172,7 +172,7 @@ int pack_read(const struct pack *pack, const struct pack_block *block,
 	      void *stored)
 {
 	int err =
-	    fd_read_at(pack->fd, stored, block->stored_size, block->offset);
+		fd_read_at(pack->fd, stored, block->stored_size, block->offset);
 
 	if (err)
 		return err == -ENODATA ? -EBADMSG : err;
@@ -185,7 +185,7 @@ bool pack_is_verified(const struct pack *pack, size_t number)
 {
 	return atomic_load_explicit(&pack->verified[number / BITS],
 				    memory_order_relaxed) >>
-		   number % BITS &
+		       number % BITS &
 	       1;
 }
 

@@ -15,7 +15,7 @@ int pack_pool_init(struct pack_pool *pool)
 	struct rlimit files;
 	int err;
 
-	*pool = (struct pack_pool){.count_limit = COUNT_MAX};
+	*pool = (struct pack_pool){ .count_limit = COUNT_MAX };
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
 	    files.rlim_cur / 4 < COUNT_MAX)
 		pool->count_limit = files.rlim_cur / 4;

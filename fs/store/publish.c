@@ -72,7 +72,7 @@ static int publish_manifest(const struct store *store,
 			    const struct publication *p,
 			    const struct manifest *m, struct version **out)
 {
-	struct fd_draft draft = {.fd = -1};
+	struct fd_draft draft = { .fd = -1 };
 	struct version *version = NULL;
 	int err = draft_manifest(store, m, &draft, &version);
 
@@ -110,13 +110,13 @@ static struct manifest manifest_of(const struct publication *p,
 				   struct digest *packs)
 {
 	struct manifest m = {
-	    .meta = p->meta,
-	    .packs = packs,
-	    .pack_count = content->pack_count,
-	    .blocks = content->blocks,
-	    .block_count = content->block_count,
-	    .names = (const char **)(uintptr_t)p->names,
-	    .name_count = p->name_count,
+		.meta = p->meta,
+		.packs = packs,
+		.pack_count = content->pack_count,
+		.blocks = content->blocks,
+		.block_count = content->block_count,
+		.names = (const char **)(uintptr_t)p->names,
+		.name_count = p->name_count,
 	};
 
 	m.meta.digest = content->digest;
@@ -131,7 +131,7 @@ static int publish_content(struct store *store, const struct publication *p,
 			   const struct content *content, struct version **out)
 {
 	AUTO_FREE struct digest *packs =
-	    calloc(content->pack_count + 1, sizeof(*packs));
+		calloc(content->pack_count + 1, sizeof(*packs));
 	struct manifest m;
 	int err;
 
@@ -148,9 +148,9 @@ static int publish_inline(struct store *store, const struct publication *p,
 			  struct version **out)
 {
 	struct manifest m = {
-	    .meta = p->meta,
-	    .names = (const char **)(uintptr_t)p->names,
-	    .name_count = p->name_count,
+		.meta = p->meta,
+		.names = (const char **)(uintptr_t)p->names,
+		.name_count = p->name_count,
 	};
 	uint8_t content[MANIFEST_INLINE_MAX];
 	struct file_hash *hash;
@@ -178,7 +178,7 @@ static int publish_once(struct store *store, const struct publication *p,
 {
 	struct content content;
 	int err =
-	    content_store(store, p->content, p->meta.size, reuse, &content);
+		content_store(store, p->content, p->meta.size, reuse, &content);
 
 	if (!err)
 		err = publish_content(store, p, &content, out);

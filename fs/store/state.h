@@ -35,4 +35,7 @@ struct store {
 	struct block_index index;
 };
 
+/* Makes a directory of the store, unless it is there. 0 or a negative errno. */
+int store_make_dir(const struct store *store, int dir, const char *name);
+
 #endif

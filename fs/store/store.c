@@ -18,7 +18,8 @@
 enum { DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
 /* Directories that nothing keeps open yet. */
-static const char *const later_parts[] = {"index", "trash", "intents", "stats"};
+static const char *const later_parts[] = { "index", "trash", "intents",
+					   "stats" };
 
 /* One line that says why store_open() fails. */
 struct reason {
@@ -37,6 +38,14 @@ refuse(const struct reason *why, int err, const char *format, ...)
 	return err;
 }
 
+int store_make_dir(const struct store *store, int dir, const char *name)
+{
+	if (mkdirat(dir, name, store->dir_mode) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	/* The umask took away what the mode of the store's directory gives. */
+	return fchmodat(dir, name, store->dir_mode, 0) < 0 ? -errno : 0;
+}
+
 /* Opens the directory `name` in `dir`; makes it when it is not there. */
 static int open_part(const struct store *store, int dir, const char *name,
 		     int *part, const struct reason *why)
@@ -44,11 +53,11 @@ static int open_part(const struct store *store, int dir, const char *name,
 	int fd = openat(dir, name, DIR_FLAGS);
 
 	if (fd < 0 && errno == ENOENT) {
-		if (mkdirat(dir, name, store->dir_mode) == 0)
-			fchmodat(dir, name, store->dir_mode, 0);
-		else if (errno != EEXIST)
-			return refuse(why, -errno, "cannot make '%s': %s", name,
-				      strerror(errno));
+		int err = store_make_dir(store, dir, name);
+
+		if (err)
+			return refuse(why, err, "cannot make '%s': %s", name,
+				      strerror(-err));
 		fd = openat(dir, name, DIR_FLAGS);
 	}
 	if (fd < 0)
@@ -75,8 +84,8 @@ static int open_layout(struct store *store, const char *space,
 		err = open_part(store, store->root, "quarantine",
 				&store->quarantine, why);
 	if (!err)
-		err =
-		    open_part(store, store->root, "packs", &store->packs, why);
+		err = open_part(store, store->root, "packs", &store->packs,
+				why);
 	if (!err)
 		err = open_part(store, store->root, "refs", &store->refs, why);
 	if (!err)
@@ -152,7 +161,7 @@ static int load_format(struct store *store, bool create,
 		       const struct reason *why)
 {
 	int err =
-	    format_load(store->root, &store->format, why->text, why->size);
+		format_load(store->root, &store->format, why->text, why->size);
 
 	if (err != -ENOENT)
 		return err;
@@ -225,8 +234,8 @@ static int open_all(struct store *store, const char *path,
 
 static void close_fds(struct store *store)
 {
-	const int fds[] = {store->root,	 store->space, store->refs,
-			   store->packs, store->tmp,   store->quarantine};
+	const int fds[] = { store->root,  store->space, store->refs,
+			    store->packs, store->tmp,	store->quarantine };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
@@ -236,7 +245,7 @@ static void close_fds(struct store *store)
 int store_open(const char *path, const struct store_config *config,
 	       struct store **out, char *why, size_t why_size)
 {
-	const struct reason reason = {.text = why, .size = why_size};
+	const struct reason reason = { .text = why, .size = why_size };
 	struct store *store = calloc(1, sizeof(*store));
 	int err;
 

@@ -37,8 +37,9 @@ static struct block_want want_of(const struct manifest *m,
 				 const struct manifest_block *block)
 {
 	return (struct block_want){
-	    .id = block->id,
-	    .place = {.pack = m->packs[block->pack], .number = block->number},
+		.id = block->id,
+		.place = { .pack = m->packs[block->pack],
+			   .number = block->number },
 	};
 }
 

@@ -52,8 +52,8 @@ static int add_proof(struct block_witness *witness, const struct pack *pack,
 		check->proof_capacity = capacity;
 	}
 	proof[check->proof_count++] = (struct version_proof){
-	    .pack = pack->table.id,
-	    .identity = pack->identity,
+		.pack = pack->table.id,
+		.identity = pack->identity,
 	};
 	return 0;
 }
@@ -66,9 +66,9 @@ static int verify_blocks(struct store *store, const struct version *v,
 	for (size_t i = 0; i < m->block_count; i++) {
 		const struct manifest_block *block = &m->blocks[i];
 		struct block_want want = {
-		    .id = block->id,
-		    .place = {.pack = m->packs[block->pack],
-			      .number = block->number},
+			.id = block->id,
+			.place = { .pack = m->packs[block->pack],
+				   .number = block->number },
 		};
 		int err = blocks_verify(store, &want, &proving->room,
 					&proving->witness);
