@@ -47,19 +47,9 @@ int cli_usage(const char *command, const char *format, ...)
 
 int cli_bad_option(char *const *argv)
 {
-	if (optopt > 0 && optopt < 256)
+	if (optopt > 0 && optopt < CLI_LONG_ONLY)
 		return cli_usage(argv[0], "bad option '-%c'", optopt);
 	return cli_usage(argv[0], "bad option '%s'", argv[optind - 1]);
-}
-
-int cli_no_options(int argc, char **argv)
-{
-	static const struct option none[] = {{NULL, 0, NULL, 0}};
-
-	opterr = 0;
-	if (getopt_long(argc, argv, "", none, NULL) != -1)
-		return cli_bad_option(argv);
-	return CLI_OK;
 }
 
 int cli_end_output(const char *command)

@@ -19,6 +19,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct command command_mount;
 extern const struct command command_show;
 extern const struct command command_stats;
 
@@ -28,15 +29,13 @@ int cli_fail_why(const char *command, const char *subject, const char *why);
 
 /* "tacfs: COMMAND: problem" and where help is. Returns CLI_USAGE. */
 int cli_usage(const char *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+	__attribute__((format(printf, 2, 3)));
 
-/* For getopt_long's '?' or ':', with opterr 0: names the option. */
+/* The first value for options that have no letter. */
+enum { CLI_LONG_ONLY = 256 };
+
+/* For getopt_long's '?', with opterr 0: names the option. Returns CLI_USAGE. */
 int cli_bad_option(char *const *argv);
-
-/* For a command without options: skips "--", refuses everything else. Returns
- * CLI_OK, and optind is at the first argument; or CLI_USAGE, reported.
- */
-int cli_no_options(int argc, char **argv);
 
 /* Flushes standard output. Returns CLI_OK, or fails when it was not written. */
 int cli_end_output(const char *command);

@@ -7,13 +7,10 @@
 #include "fs/cli/cli.h"
 
 static const struct command *const commands[] = {
-#ifdef HAVE_READABLE
-    &command_show,
-#endif
-#ifdef HAVE_STORE
-    &command_stats,
-#endif
-    NULL,
+	&command_mount,
+	&command_show,
+	&command_stats,
+	NULL,
 };
 
 static const struct command *find_command(const char *name)

@@ -19,21 +19,21 @@ static const struct {
 	{                                                                      \
 		name, offsetof(struct store_measures, member)                  \
 	}
-    COUNTER("files", files),
-    COUNTER("directories", directories),
-    COUNTER("file_bytes", file_bytes),
-    COUNTER("stored_bytes", stored_bytes),
-    COUNTER("allocated_bytes", allocated_bytes),
-    COUNTER("packs", packs),
-    COUNTER("pack_bytes", pack_bytes),
-    COUNTER("manifest_bytes", manifest_bytes),
-    COUNTER("blocks", blocks),
-    COUNTER("block_bytes", block_bytes),
-    COUNTER("block_stored_bytes", block_stored_bytes),
-    COUNTER("references", references),
-    COUNTER("referenced_bytes", referenced_bytes),
-    COUNTER("unreadable", unreadable),
-    COUNTER("quarantined", quarantined),
+	COUNTER("files", files),
+	COUNTER("directories", directories),
+	COUNTER("file_bytes", file_bytes),
+	COUNTER("stored_bytes", stored_bytes),
+	COUNTER("allocated_bytes", allocated_bytes),
+	COUNTER("packs", packs),
+	COUNTER("pack_bytes", pack_bytes),
+	COUNTER("manifest_bytes", manifest_bytes),
+	COUNTER("blocks", blocks),
+	COUNTER("block_bytes", block_bytes),
+	COUNTER("block_stored_bytes", block_stored_bytes),
+	COUNTER("references", references),
+	COUNTER("referenced_bytes", referenced_bytes),
+	COUNTER("unreadable", unreadable),
+	COUNTER("quarantined", quarantined),
 #undef COUNTER
 };
 
@@ -68,8 +68,8 @@ static json_t *json_of(const struct store_measures *m)
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		err |= json_object_set_new(
-		    object, counters[i].name,
-		    json_integer((json_int_t)counter(m, i)));
+			object, counters[i].name,
+			json_integer((json_int_t)counter(m, i)));
 	err |= json_object_set_new(object, "ratio", json_real(ratio(m)));
 	err |= json_object_set_new(object, "sharing", json_real(sharing(m)));
 	if (!err)
@@ -112,7 +112,7 @@ static int print_text(const struct store_measures *m)
 
 static int measure(const char *path, struct store_measures *m)
 {
-	const struct store_config config = {.create = false};
+	const struct store_config config = { .create = false };
 	struct store *store;
 	char why[256] = "";
 	int err = store_open(path, &config, &store, why, sizeof(why));
@@ -127,16 +127,16 @@ static int measure(const char *path, struct store_measures *m)
 static int run(int argc, char **argv)
 {
 	static const struct option options[] = {
-	    {"json", no_argument, NULL, 'j'},
-	    {NULL, 0, NULL, 0},
+		{ "json", no_argument, NULL, CLI_LONG_ONLY },
+		{ NULL, 0, NULL, 0 },
 	};
-	struct store_measures m = {0};
+	struct store_measures m = { 0 };
 	bool json = false;
 	int c;
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c != 'j')
+		if (c != CLI_LONG_ONLY)
 			return cli_bad_option(argv);
 		json = true;
 	}
@@ -148,13 +148,15 @@ static int run(int argc, char **argv)
 }
 
 const struct command command_stats = {
-    .name = "stats",
-    .summary = "compare what is stored with what was written",
-    .help = "usage: tacfs stats [--json] STORE\n"
-	    "\n"
-	    "Walks the whole STORE and writes how much it takes, and of what,\n"
-	    "against how much was written to it.\n"
-	    "\n"
-	    "  --json  as a JSON object; tacfs(1) says what its members are\n",
-    .run = run,
+	.name = "stats",
+	.summary = "compare what is stored with what was written",
+	.help = "usage: tacfs stats [--json] STORE\n"
+		"\n"
+		"Walks the whole STORE and writes how much it takes, and of "
+		"what,\n"
+		"against how much was written to it.\n"
+		"\n"
+		"  --json  as a JSON object; tacfs(1) says what its members "
+		"are\n",
+	.run = run,
 };

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fuse_opt.h>
+
+#include "fs/cli/cli.h"
+#include "fs/mount/options.h"
+#include "fs/mount/session.h"
+
+static int run(int argc, char **argv)
+{
+	struct mount_options options;
+	struct fuse_args args;
+	char why[256];
+	int status;
+	int err = mount_options_parse(argc - 1, argv + 1, &options, &args, why,
+				      sizeof(why));
+
+	if (err == -EINVAL)
+		status = cli_usage(argv[0], "%s", why);
+	else if (err)
+		status = cli_fail(argv[0], "options", err);
+	else
+		status = session_run(&options, &args) ? CLI_FAILURE : CLI_OK;
+	fuse_opt_free_args(&args);
+	mount_options_free(&options);
+	return status;
+}
+
+const struct command command_mount = {
+	.name = "mount",
+	.summary = "mount a store",
+	.help = "usage: tacfs mount STORE MOUNTPOINT [-f] [-o OPTION,...]\n"
+		"\n"
+		"Shows the store STORE, which is made if it is not there, at\n"
+		"MOUNTPOINT. Returns once the mount answers; it is ended by\n"
+		"umount MOUNTPOINT or fusermount3 -u MOUNTPOINT.\n"
+		"\n"
+		"  -f                  stay in the foreground, log to stderr\n"
+		"  -d                  also print every request\n"
+		"  -o uid=N,gid=N      show this owner, not the mounting user\n"
+		"  -o allow_other      let other users in\n"
+		"  -o auto_unmount     unmount when the daemon ends\n"
+		"  -o nosuid,nodev,noexec,noatime,...   as for mount(8)\n",
+	.run = run,
+};
