@@ -449,11 +449,27 @@ def _prerequisites():
     return 0
 
 
+class TimedResult(unittest.TextTestResult):
+    """Says which tests are slow."""
+
+    def startTest(self, test):
+        self.started = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        seconds = time.monotonic() - self.started
+        if seconds > 1:
+            self.stream.writeln(f"    {seconds:.1f} s")
+
+
 def _run_tests():
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     os.umask(0o022)
-    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    program = unittest.main(
+        module="__main__", exit=False, testRunner=unittest.TextTestRunner(
+            verbosity=2, resultclass=TimedResult))
     result = program.result
     if not result.wasSuccessful():
         sys.exit(1)
