@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compiler/index.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,33 +14,38 @@ struct collector {
 	const char *why;
 };
 
-static bool is_known(const struct index_names *names, const char *name)
+static size_t find_name(const struct index_names *names, const char *name)
 {
-	for (size_t i = 0; i < names->count; i++)
-		if (!strcmp(names->names[i], name))
-			return true;
-	return false;
+	size_t i = 0;
+
+	while (i < names->count && strcmp(names->names[i], name))
+		i++;
+	return i;
 }
 
-static void add_name(struct collector *c, const char *path)
+static void add_name(struct collector *c, const char *path, bool described)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
-	char *copy;
+	size_t i;
 
 	if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) {
 		c->why = "a record names no file";
 		return;
 	}
-	if (is_known(&c->names, name))
+	i = find_name(&c->names, name);
+	if (i < c->names.count) {
+		c->names.described[i] &= described;
 		return;
-	if (c->names.count == INDEX_NAMES_MAX) {
+	}
+	if (i == INDEX_NAMES_MAX) {
 		c->why = "too many files are named";
 		return;
 	}
-	copy = strdup(name);
-	if (copy)
-		c->names.names[c->names.count++] = copy;
+	c->names.names[i] = strdup(name);
+	c->names.described[i] = described;
+	if (c->names.names[i])
+		c->names.count++;
 	else
 		c->why = "out of memory";
 }
@@ -58,9 +62,9 @@ static void read_record(struct collector *c, const json_t *record)
 	else if (var && !json_is_string(var))
 		c->why = "a record's var_desc_file_name is not a string";
 	else
-		add_name(c, json_string_value(file));
+		add_name(c, json_string_value(file), false);
 	if (!c->why && var && *json_string_value(var))
-		add_name(c, json_string_value(var));
+		add_name(c, json_string_value(var), true);
 }
 
 static void read_records(struct collector *c, const json_t *root)
@@ -74,7 +78,9 @@ static void read_records(struct collector *c, const json_t *root)
 		return;
 	}
 	c->names.names = calloc(INDEX_NAMES_MAX, sizeof(*c->names.names));
-	if (!c->names.names) {
+	c->names.described =
+		calloc(INDEX_NAMES_MAX, sizeof(*c->names.described));
+	if (!c->names.names || !c->names.described) {
 		c->why = "out of memory";
 		return;
 	}
@@ -91,7 +97,8 @@ void index_names_free(struct index_names *names)
 	for (size_t i = 0; i < names->count; i++)
 		free(names->names[i]);
 	free(names->names);
-	*names = (struct index_names){ NULL, 0 };
+	free(names->described);
+	*names = (struct index_names){ NULL, NULL, 0 };
 }
 
 static void judge_records(const json_t *root, struct verdict *verdict,

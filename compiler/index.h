@@ -8,6 +8,7 @@
  * "var_desc_file_name"?}]}).
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "compiler/artifact.h"
@@ -15,7 +16,8 @@
 enum { INDEX_SIZE_MAX = 1024 * 1024, INDEX_NAMES_MAX = 1024 };
 
 struct index_names {
-	char **names; /* base names, each once, in the order of the file */
+	char **names;	 /* base names, each once, in the order of the file */
+	bool *described; /* which are only a record's var_desc_file_name */
 	size_t count;
 };
 

@@ -2,7 +2,10 @@
 #include "fs/mount/commit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "compiler/artifact.h"
 #include "compiler/index.h"
@@ -30,7 +33,25 @@ static int find_readable_size(const struct scratch_view *view, uint64_t *size)
 	return err;
 }
 
-static int examine(const char *name, const struct scratch_view *view,
+/*
+ * A graph engine writes an .idx last. A variable description that is not there
+ * by then never was; one that is there must be there for every reader.
+ */
+static void drop_absent(struct index_names *names, int dir)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (names->described[i] && faccessat(dir, names->names[i], F_OK,
+						     AT_SYMLINK_NOFOLLOW) < 0)
+			free(names->names[i]);
+		else
+			names->names[kept++] = names->names[i];
+	}
+	names->count = kept;
+}
+
+static int examine(int dir, const char *name, const struct scratch_view *view,
 		   struct findings *f)
 {
 	*f = (struct findings){ .kind = artifact_kind_of(name) };
@@ -38,6 +59,7 @@ static int examine(const char *name, const struct scratch_view *view,
 		index_read(view->bytes, view->size, &f->verdict, &f->names);
 	else
 		artifact_judge(f->kind, view->bytes, view->size, &f->verdict);
+	drop_absent(&f->names, dir);
 	if (f->kind != ARTIFACT_COMPILED_MODULE ||
 	    f->verdict.soundness == UNSOUND)
 		return 0;
@@ -199,7 +221,8 @@ static int commit_content(struct mount *m, struct node *node, bool durable)
 	else
 		err = -ENOENT;
 	if (err == -ENOENT) {
-		err = examine(node->name, &b.view, &f);
+		err = examine(node->parent->directory.fd, node->name, &b.view,
+			      &f);
 		if (!err && f.verdict.soundness == UNSOUND)
 			keep_unsound(node, &f.verdict);
 		else if (!err)
@@ -342,7 +365,7 @@ int commit_as(struct mount *m, struct node *node, struct node *directory,
 
 	if (err)
 		return err;
-	err = examine(name, &b.view, &f);
+	err = examine(p.dir, name, &b.view, &f);
 	if (!err && f.verdict.soundness == UNSOUND) {
 		log_event(m->log, LOG_LEVEL_WARNING,
 			  "not renamed to \"%s\": %s (at byte %zu)", name,
