@@ -8,8 +8,9 @@ set -eu
 
 cd "$(dirname "$0")/.."
 tacfs=build/release/tacfs
-cache=tests/data/caches/trees/ranks_official
-engine=tests/data/caches/trees/gecache
+data=tests/data/caches/trees
+model=OfficialModel_dynamic_eb8f8bf4e67539f277cb7b6a398c9787
+engine=OfficialModel_dynamic_gecache_eb8f8bf4e67539f277cb7b6a398c9787/prompt
 
 say() {
 	printf '\n=== %s\n' "$*"
@@ -26,6 +27,14 @@ quietly() {
 		cat build/demo.log >&2
 		exit 1
 	fi
+}
+
+# Saves the cache of two ranks below a directory.
+save_ranks() {
+	for rank in world4global_rank0 world4global_rank1; do
+		run python3 mount-helpers/demo_client.py \
+			"$data/ranks_official/$model/$rank" "$1/$model/$rank"
+	done
 }
 
 unmount() {
@@ -67,9 +76,10 @@ mkdir "$work/job1" "$work/job2"
 say 'The first job: mount a new store where the cache is to be'
 run "$tacfs" mount "$work/store" "$work/job1"
 
-say 'A client saves the cache of four ranks, and one of the graph engine'
-run python3 mount-helpers/demo_client.py "$cache" "$work/job1"
-run python3 mount-helpers/demo_client.py "$engine" "$work/job1"
+say 'Two ranks save their cache; then a model that has .om and .idx files'
+save_ranks "$work/job1"
+run python3 mount-helpers/demo_client.py "$data/gecache/$engine" \
+	"$work/job1/$engine"
 
 say 'What it looks like: a readable.py stands beside each compiled_module'
 run ls -lR "$work/job1"
@@ -84,7 +94,7 @@ before=$(packs)
 
 say 'The second job: another mount of the store, the same cache, another name'
 run "$tacfs" mount "$work/store" "$work/job2"
-run python3 mount-helpers/demo_client.py "$cache" "$work/job2/second"
+save_ranks "$work/job2/second"
 run "$tacfs" stats "$work/store"
 after=$(packs)
 if [ "$before" != "$after" ]; then
@@ -94,7 +104,7 @@ fi
 echo "No pack was added: $before before, $after after."
 
 say 'The first job sees it at once'
-run diff -rq -x readable.py "$cache" "$work/job1/second"
+run diff -r "$work/job1/$model" "$work/job1/second/$model"
 echo 'No difference.'
 
 say 'Done: unmounting'
