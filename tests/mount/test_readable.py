@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """readable.py: beside every compiled_module, and never in the way."""
 import errno
+import functools
 import os
 import shutil
 import stat
@@ -17,6 +18,7 @@ MODULE = samples.module(1)
 NAME = "compiled_module"
 
 
+@functools.lru_cache
 def interpreters():
     """Other CPythons to clear trees with: TACFS_PYTHONS, or python3.X in PATH."""
     named = os.environ.get("TACFS_PYTHONS")

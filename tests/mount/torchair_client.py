@@ -135,9 +135,8 @@ def compile_model(size=16384, name="OfficialModel.prompt(x, y)"):
     exec(compile(source, "<cache>", "exec"), names)
     code = names["__transformed_code_0_for_prompt"].__code__
     lines = ["import torch", "def kernel(*args):", "    return args"]
-    while sum(map(len, lines)) < size:
-        seed = os.urandom(24).hex()
-        lines.append(f"serialized_graph_{len(lines)} = b'{seed}'")
+    for number in range(size // 72):
+        lines.append(f"graph_{number:05d} = b'{os.urandom(28).hex()}'")
     fx = CompiledFX(signature="graph():\n    %x : [num_users=1]\n",
                     py_code="\n".join(lines),
                     input_parameters=[("L['self'].weight", True)])
