@@ -138,6 +138,8 @@ static int use_elsewhere(const struct work *work, const struct block_id *id,
 						   .place = places[i] };
 			int err = use_place(work, &want, as_reference);
 
+			if (!err && work->witness)
+				work->witness->moved = true;
 			if (!is_elsewhere(err))
 				return err;
 			block_index_drop(index, id, &places[i]);
@@ -152,9 +154,11 @@ static int use_wanted(const struct work *work, const struct block_want *want,
 	struct work again = *work;
 	int err = use_place(work, want, as_reference);
 
+	again.fresh = true;
+	if (err == -ESTALE)
+		err = use_place(&again, want, as_reference);
 	if (!is_elsewhere(err))
 		return err;
-	again.fresh = true;
 	return use_elsewhere(&again, &want->id, as_reference);
 }
 

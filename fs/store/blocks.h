@@ -40,9 +40,11 @@ int blocks_fetch_at(struct store *store, const struct block_want *want,
 
 /*
  * Told of every pack in which a wanted block, or its reference, was found
- * whole; `settled` as in identity.h.
+ * whole; `settled` as in identity.h. `moved` is set when that was not the place
+ * that was asked first.
  */
 struct block_witness {
+	bool moved;
 	int (*saw)(struct block_witness *witness, const struct pack *pack,
 		   bool settled);
 };

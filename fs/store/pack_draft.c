@@ -2,11 +2,14 @@
 #include "fs/store/pack_draft.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fs/own.h"
 #include "fs/random.h"
+#include "fs/store/durable.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
 
@@ -143,20 +146,45 @@ int pack_draft_end(struct pack_draft *draft)
 	return err;
 }
 
-int pack_draft_place(const struct store *store, struct pack_draft *draft)
+static int link_pack(const struct store *store, struct pack_draft *draft,
+		     const char *fan, const char *path)
+{
+	int err = fd_draft_link(&draft->file, store->packs, path);
+
+	if (err != -ENOENT)
+		return err;
+	err = store_make_dir(store, store->packs, fan);
+	if (err)
+		return err;
+	return fd_draft_link(&draft->file, store->packs, path);
+}
+
+static int make_name_durable(const struct store *store, const char *fan)
+{
+	AUTO_CLOSE int dir = -1;
+	int err;
+
+	if (store->has_journal)
+		return 0;
+	dir = openat(store->packs, fan, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	err = durable_name(store, dir);
+	return err ? err : durable_name(store, store->packs);
+}
+
+int pack_draft_place(const struct store *store, struct pack_draft *draft,
+		     bool durable)
 {
 	char path[PACK_PATH_SIZE];
 	char fan[3];
 	int err;
 
 	pack_path(&draft->table.id, path);
-	err = fd_draft_link(&draft->file, store->packs, path);
-	if (err != -ENOENT)
-		return err;
 	memcpy(fan, path, 2);
 	fan[2] = '\0';
-	err = store_make_dir(store, store->packs, fan);
-	if (err)
+	err = link_pack(store, draft, fan, path);
+	if (err || !durable)
 		return err;
-	return fd_draft_link(&draft->file, store->packs, path);
+	return make_name_durable(store, fan);
 }

@@ -4,6 +4,7 @@
 
 /* A pack being written. Nobody else sees it before pack_draft_place(). */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,8 @@ int pack_draft_add(struct pack_draft *draft, const struct block_id *id,
 /* Writes the table and the trailer: the file is complete now. */
 int pack_draft_end(struct pack_draft *draft);
 
-/* Gives the pack its name in packs/. */
-int pack_draft_place(const struct store *store, struct pack_draft *draft);
+/* Gives the pack its name in packs/; `durable` as far as durable.h says. */
+int pack_draft_place(const struct store *store, struct pack_draft *draft,
+		     bool durable);
 
 #endif

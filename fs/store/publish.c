@@ -2,7 +2,6 @@
 #include "fs/store/publish.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,10 +10,10 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/content.h"
+#include "fs/store/durable.h"
+#include "fs/store/pack_file.h"
 #include "fs/store/state.h"
 #include "fs/store/version_state.h"
-
-enum { ATTEMPTS = 3 };
 
 static void set_publisher(const struct store *store, struct manifest_meta *meta)
 {
@@ -46,62 +45,104 @@ static int draft_manifest(const struct store *store, const struct manifest *m,
 	return 0;
 }
 
-static int place_manifest(const struct publication *p, struct fd_draft *draft,
-			  struct version *version)
+/* The packs that are reused may be another's, and not on disk yet. */
+static int sync_reused(struct store *store, const struct content *content)
 {
-	struct stat st;
-	int err = 0;
+	for (size_t i = 0; i < content->pack_count; i++) {
+		struct pack *pack;
+		int err;
 
-	if (p->durable && fdatasync(draft->fd) < 0)
-		return -errno;
-	if (p->exclusive)
-		err = fd_draft_link(draft, p->dir, p->name);
-	else
-		err = fd_draft_replace(draft, p->dir, p->name);
-	if (err)
-		return err;
-	if (p->durable && fsync(draft->fd) < 0)
-		return -errno;
-	if (fstat(draft->fd, &st) < 0)
-		return -errno;
-	version_identify(version, &st);
+		if (!content->packs[i].reused)
+			continue;
+		err = pack_pool_get(store, &content->packs[i].id, false, &pack);
+		if (err == -ENOENT)
+			continue; /* content_is_there() will tell */
+		if (err)
+			return err;
+		err = durable_data(store, pack->fd);
+		pack_pool_put(store, pack);
+		if (err)
+			return err;
+	}
 	return 0;
 }
 
-static int publish_manifest(const struct store *store,
-			    const struct publication *p,
-			    const struct manifest *m, struct version **out)
+/* All data on disk, as far as that is needed before there are names. */
+static int sync_data(struct store *store, const struct content *content,
+		     const struct fd_draft *manifest)
 {
-	struct fd_draft draft = { .fd = -1 };
-	struct version *version = NULL;
-	int err = draft_manifest(store, m, &draft, &version);
+	int err = 0;
 
+	durable_start(manifest->fd);
+	for (size_t i = 0; i < content->draft_count; i++)
+		durable_start(content->drafts[i]->file.fd);
+	for (size_t i = 0; !err && i < content->draft_count; i++)
+		err = durable_data(store, content->drafts[i]->file.fd);
 	if (!err)
-		err = place_manifest(p, &draft, version);
-	fd_draft_close(&draft);
-	if (err) {
-		version_put(version);
-		return err;
-	}
-	*out = version;
-	return 0;
+		err = sync_reused(store, content);
+	return err ? err : durable_data(store, manifest->fd);
 }
 
 static int place_packs(struct store *store, const struct content *content,
 		       bool durable)
 {
-	for (size_t i = 0; durable && i < content->draft_count; i++)
-		if (fdatasync(content->drafts[i]->file.fd) < 0)
-			return -errno;
 	for (size_t i = 0; i < content->draft_count; i++) {
 		struct pack_draft *draft = content->drafts[i];
-		int err = pack_draft_place(store, draft);
+		int err = pack_draft_place(store, draft, durable);
 
 		if (err)
 			return err;
 		/* Without memory the index finds it at the next scan. */
 		(void)block_index_add(&store->index, &draft->table);
 	}
+	return 0;
+}
+
+static int place_manifest(const struct store *store,
+			  const struct publication *p, struct fd_draft *draft)
+{
+	int err = p->exclusive ? fd_draft_link(draft, p->dir, p->name)
+			       : fd_draft_replace(draft, p->dir, p->name);
+
+	if (!err && p->durable)
+		err = durable_name(store, p->dir);
+	if (!err && p->durable)
+		err = durable_commit(draft->fd);
+	return err;
+}
+
+/* Data, then packs, then the manifest. */
+static int place(struct store *store, const struct publication *p,
+		 const struct content *content, struct fd_draft *manifest)
+{
+	int err = p->durable ? sync_data(store, content, manifest) : 0;
+
+	if (!err)
+		err = place_packs(store, content, p->durable);
+	return err ? err : place_manifest(store, p, manifest);
+}
+
+/* `content` has no blocks when the manifest holds it, or shares all of it. */
+static int publish_manifest(struct store *store, const struct publication *p,
+			    const struct content *content,
+			    const struct manifest *m, struct version **out)
+{
+	struct fd_draft draft = { .fd = -1 };
+	struct version *version = NULL;
+	struct stat st;
+	int err = draft_manifest(store, m, &draft, &version);
+
+	if (!err)
+		err = place(store, p, content, &draft);
+	if (!err && fstat(draft.fd, &st) < 0)
+		err = -errno;
+	fd_draft_close(&draft);
+	if (err) {
+		version_put(version);
+		return err;
+	}
+	version_identify(version, &st);
+	*out = version;
 	return 0;
 }
 
@@ -133,14 +174,12 @@ static int publish_content(struct store *store, const struct publication *p,
 	AUTO_FREE struct digest *packs =
 		calloc(content->pack_count + 1, sizeof(*packs));
 	struct manifest m;
-	int err;
 
 	if (!packs)
 		return -ENOMEM;
 	m = manifest_of(p, content, packs);
 	set_publisher(store, &m.meta);
-	err = place_packs(store, content, p->durable);
-	return err ? err : publish_manifest(store, p, &m, out);
+	return publish_manifest(store, p, content, &m, out);
 }
 
 /* Tiny content lies in the manifest. */
@@ -152,21 +191,22 @@ static int publish_inline(struct store *store, const struct publication *p,
 		.names = (const char **)(uintptr_t)p->names,
 		.name_count = p->name_count,
 	};
-	uint8_t content[MANIFEST_INLINE_MAX];
+	const struct content none = { .block_count = 0 };
+	uint8_t bytes[MANIFEST_INLINE_MAX];
 	struct file_hash *hash;
-	int err = fd_read_at(p->content, content, (size_t)p->meta.size, 0);
+	int err = fd_read_at(p->content, bytes, (size_t)p->meta.size, 0);
 
 	if (err)
 		return err;
 	hash = file_hash_new();
 	if (!hash)
 		return -ENOMEM;
-	file_hash_add(hash, content, (size_t)p->meta.size);
+	file_hash_add(hash, bytes, (size_t)p->meta.size);
 	file_hash_end(hash, &m.meta.digest, m.meta.sha256);
 	file_hash_free(hash);
-	m.content = content;
+	m.content = bytes;
 	set_publisher(store, &m.meta);
-	return publish_manifest(store, p, &m, out);
+	return publish_manifest(store, p, &none, &m, out);
 }
 
 /*
@@ -210,6 +250,7 @@ int store_publish(struct store *store, const struct publication *p,
 int store_republish(struct store *store, struct version *old,
 		    const struct publication *p, struct version **out)
 {
+	const struct content none = { .block_count = 0 };
 	struct manifest m = old->manifest;
 
 	m.meta = p->meta;
@@ -220,5 +261,5 @@ int store_republish(struct store *store, struct version *old,
 	m.names = (const char **)(uintptr_t)p->names;
 	m.name_count = p->name_count;
 	set_publisher(store, &m.meta);
-	return publish_manifest(store, p, &m, out);
+	return publish_manifest(store, p, &none, &m, out);
 }

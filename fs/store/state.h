@@ -29,6 +29,7 @@ struct store {
 	uid_t uid;	  /* who we are: the publisher, and trusted */
 	mode_t file_mode; /* of manifests and packs */
 	mode_t dir_mode;
+	bool has_journal; /* see durable.h */
 	const struct log *log;
 	struct pack_pool pool;
 	struct block_cache cache;

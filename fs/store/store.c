@@ -13,6 +13,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/durable.h"
 #include "fs/store/state.h"
 
 enum { DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -227,6 +228,7 @@ static int open_all(struct store *store, const char *path,
 		err = pack_pool_init(&store->pool);
 	if (err)
 		return err;
+	store->has_journal = durable_has_journal(store->root);
 	block_cache_init(&store->cache);
 	block_index_init(&store->index);
 	return 0;

@@ -15,6 +15,7 @@
 
 #include "codec/chunk.h"
 #include "fs/own.h"
+#include "fs/store/state.h"
 #include "tests/unit/collision.h"
 #include "tests/unit/store_fixture.h"
 
@@ -388,11 +389,15 @@ static void durable_publication_is_the_same_to_readers(void **state)
 	};
 	struct version *v;
 
-	for (p.meta.size = 20; p.meta.size <= 200000; p.meta.size *= 100) {
-		assert_int_equal(store_publish(f->store, &p, &v), 0);
-		version_put(v);
-		assert_reads(f->store, "file", bytes, p.meta.size);
-		p.exclusive = false;
+	for (int journal = 0; journal < 2; journal++) {
+		f->store->has_journal = journal;
+		for (size_t size = 20; size <= 200000; size *= 100) {
+			p.meta.size = size;
+			assert_int_equal(store_publish(f->store, &p, &v), 0);
+			version_put(v);
+			assert_reads(f->store, "file", bytes, size);
+		}
+		remove_packs(f);
 	}
 }
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/store/durable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "fs/own.h"
+#include "fs/store/state.h"
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+bool durable_has_journal(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC;
+}
+
+void durable_start(int fd)
+{
+	(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+/* With a journal, the fsync of the commit takes what is missing with it. */
+int durable_data(const struct store *store, int fd)
+{
+	const unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE |
+			     SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+	int result =
+		store->has_journal ? sync_file_range(fd, 0, 0, all) : fsync(fd);
+
+	return result < 0 ? -errno : 0;
+}
+
+int durable_name(const struct store *store, int dir)
+{
+	AUTO_CLOSE int fd = -1;
+
+	if (store->has_journal)
+		return 0;
+	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* EINVAL: a file system where directories need no such thing. */
+	return fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+}
+
+int durable_commit(int fd)
+{
+	return fsync(fd) < 0 ? -errno : 0;
+}
