@@ -15,12 +15,12 @@ static bool ends_with(const char *name, const char *suffix)
 {
 	size_t size = strlen(name), end = strlen(suffix);
 
-	return size > end && !strcmp(name + size - end, suffix);
+	return size > end && strcmp(name + size - end, suffix) == 0;
 }
 
 enum artifact_kind artifact_kind_of(const char *name)
 {
-	if (!strcmp(name, "compiled_module"))
+	if (strcmp(name, "compiled_module") == 0)
 		return ARTIFACT_COMPILED_MODULE;
 	if (ends_with(name, ".om"))
 		return ARTIFACT_OM;
@@ -73,8 +73,8 @@ void verdict_set(struct verdict *verdict, enum soundness soundness,
 {
 	va_list args;
 
-	*verdict = (struct verdict){ .soundness = soundness, .where = where };
 	va_start(args, format);
+	*verdict = (struct verdict){ .soundness = soundness, .where = where };
 	vsnprintf(verdict->reason, sizeof(verdict->reason), format, args);
 	va_end(args);
 	for (char *at = verdict->reason; *at; at++)

@@ -18,7 +18,7 @@ static size_t find_name(const struct index_names *names, const char *name)
 {
 	size_t i = 0;
 
-	while (i < names->count && strcmp(names->names[i], name))
+	while (i < names->count && strcmp(names->names[i], name) != 0)
 		i++;
 	return i;
 }
@@ -29,7 +29,7 @@ static void add_name(struct collector *c, const char *path, bool described)
 	const char *name = slash ? slash + 1 : path;
 	size_t i;
 
-	if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) {
+	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
 		c->why = "a record names no file";
 		return;
 	}
@@ -117,6 +117,19 @@ static void judge_records(const json_t *root, struct verdict *verdict,
 		*names = c.names;
 }
 
+/*
+ * Others use the name, too: git's pack indexes begin with 0xff. Zeros are what
+ * is left of a torn .idx.
+ */
+static bool is_foreign(const uint8_t *bytes, size_t size)
+{
+	size_t i = 0;
+
+	while (i < size && strchr(" \t\r\n", bytes[i]))
+		i++;
+	return i < size && bytes[i] != '{';
+}
+
 void index_read(const void *bytes, size_t size, struct verdict *verdict,
 		struct index_names *names)
 {
@@ -127,6 +140,10 @@ void index_read(const void *bytes, size_t size, struct verdict *verdict,
 		verdict_set(verdict, UNSOUND, 0,
 			    size ? "the file is too large"
 				 : "the file is empty");
+		return;
+	}
+	if (is_foreign(bytes, size)) {
+		verdict_set(verdict, FOREIGN, 0, "not a graph engine's .idx");
 		return;
 	}
 	root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);

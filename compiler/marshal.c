@@ -163,7 +163,7 @@ static const struct value *read_long(struct loader *l)
 
 static void read_items(struct loader *l, size_t count, struct items *items)
 {
-	items->at = allocate(l, count, sizeof(*items->at));
+	items->at = allocate(l, count, ITEM_SIZE);
 	items->count = count;
 	for (size_t i = 0; i < count && !l->in->err; i++)
 		items->at[i] = read_value(l);
@@ -224,12 +224,12 @@ static const struct value *read_set(struct loader *l, enum value_type type)
 static void grow_items(struct loader *l, struct items *items, size_t *capacity)
 {
 	size_t larger = *capacity ? *capacity * 2 : 8;
-	const struct value **at = allocate(l, larger, sizeof(*at));
+	const struct value **at = allocate(l, larger, ITEM_SIZE);
 
 	if (!at)
 		return;
 	if (items->count)
-		memcpy(at, items->at, items->count * sizeof(*at));
+		memcpy(at, items->at, items->count * ITEM_SIZE);
 	items->at = at;
 	*capacity = larger;
 }
@@ -270,9 +270,10 @@ static const struct value *read_reference(struct loader *l)
 
 	if (l->in->err)
 		return NULL;
-	if (number >= l->reference_count || !l->references[number])
-		reader_fail(l->in, -EBADMSG, "a reference to nothing");
-	return l->in->err ? NULL : l->references[number];
+	if (number < l->reference_count && l->references[number])
+		return l->references[number];
+	reader_fail(l->in, -EBADMSG, "a reference to nothing");
+	return NULL;
 }
 
 static struct text read_code_text(struct loader *l, enum value_type type)
@@ -433,12 +434,13 @@ static const struct value *find_constant(uint8_t type)
 	return NULL;
 }
 
-static void grow_references(struct loader *l)
+static bool grow_references(struct loader *l)
 {
 	struct items items = { l->references, l->reference_count };
 
 	grow_items(l, &items, &l->reference_capacity);
 	l->references = items.at;
+	return l->reference_count < l->reference_capacity;
 }
 
 /* A value takes its number before those of its parts. */
@@ -447,9 +449,7 @@ static const struct value *read_numbered(struct loader *l, uint8_t type)
 	size_t number = l->reference_count;
 	const struct value *value;
 
-	if (number == l->reference_capacity)
-		grow_references(l);
-	if (l->in->err)
+	if (number == l->reference_capacity && !grow_references(l))
 		return NULL;
 	l->references[l->reference_count++] = NULL;
 	value = read_scalar(l, type);
@@ -488,7 +488,7 @@ int marshal_read(struct reader *in, enum code_layout layout,
 		reader_fail(in, -EBADMSG, "not a code object");
 	if (value && reader_left(in))
 		reader_fail(in, -EBADMSG, "bytes after the code object");
-	if (in->err)
+	if (!value || in->err)
 		return in->err;
 	out.code = value->code;
 	*marshal = out;

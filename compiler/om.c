@@ -34,7 +34,7 @@ static bool is_zero(const struct om_header *header)
 {
 	static const struct om_header zero;
 
-	return !memcmp(header, &zero, sizeof(zero));
+	return memcmp(header, &zero, sizeof(zero)) == 0;
 }
 
 static bool has_tiny_tables(const struct om_header *header)
@@ -98,7 +98,7 @@ static bool judge_header(const struct om_header *header, size_t size,
 				 : "the file is empty");
 	else if (is_zero(header))
 		verdict_set(verdict, UNSOUND, 0, "the header is zero");
-	else if (memcmp(header->magic, "IMOD", sizeof(header->magic)))
+	else if (memcmp(header->magic, "IMOD", sizeof(header->magic)) != 0)
 		verdict_set(verdict, FOREIGN, 0, "not a model: no \"IMOD\"");
 	else if (le32_get(header->header_size) != OM_HEADER_SIZE)
 		verdict_set(verdict, FOREIGN,

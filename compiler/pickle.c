@@ -83,20 +83,20 @@ static void *allocate(struct machine *m, size_t count, size_t size)
 	return memory;
 }
 
-/* A list with room for one more item; the old items are the arena's to free. */
-static void *grow(struct machine *m, void *items, size_t count,
-		  size_t *capacity, size_t size)
+/* Room for one more pointer; the old room is the arena's to free. */
+static void *grow(struct machine *m, void *pointers, size_t count,
+		  size_t *capacity)
 {
 	size_t larger = *capacity ? *capacity * 2 : FIRST_CAPACITY;
 	void *room;
 
 	if (count < *capacity)
-		return items;
-	room = allocate(m, larger, size);
+		return pointers;
+	room = allocate(m, larger, sizeof(void *));
 	if (!room)
 		return NULL;
 	if (count)
-		memcpy(room, items, count * size);
+		memcpy(room, pointers, count * sizeof(void *));
 	*capacity = larger;
 	return room;
 }
@@ -251,7 +251,7 @@ static void append(struct machine *m, struct pickled *list,
 		return;
 	}
 	list->list.items = grow(m, list->list.items, list->list.count,
-				&list->list.capacity, sizeof(item));
+				&list->list.capacity);
 	if (list->list.items)
 		list->list.items[list->list.count++] = item;
 }
@@ -260,7 +260,7 @@ static bool has_key(const struct pickled_dict *dict, struct text key)
 {
 	for (size_t i = 0; i < dict->count; i++)
 		if (dict->keys[i].size == key.size &&
-		    !memcmp(dict->keys[i].bytes, key.bytes, key.size))
+		    memcmp(dict->keys[i].bytes, key.bytes, key.size) == 0)
 			return true;
 	return false;
 }
@@ -287,7 +287,9 @@ static void fill(struct machine *m, enum pickle_type type, size_t start,
 
 	m->depth = below;
 	into = top(m);
-	if (into && into->type != type)
+	if (!into)
+		return;
+	if (into->type != type)
 		refuse(m, "items for what holds none");
 	if (type == PICKLED_DICT && (end - start) % 2)
 		refuse(m, "a key without a value");
@@ -373,8 +375,7 @@ static void memoize(struct machine *m, uint64_t index)
 		refuse(m, "a memo number out of turn");
 		return;
 	}
-	m->memo = grow(m, m->memo, m->memo_count, &m->memo_capacity,
-		       sizeof(*m->memo));
+	m->memo = grow(m, m->memo, m->memo_count, &m->memo_capacity);
 	if (!m->memo)
 		return;
 	m->memo[index] = value;

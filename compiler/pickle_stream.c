@@ -5,11 +5,11 @@
 #include <string.h>
 
 #define OP(byte, word, kind, to_mark, takes, gives)                            \
-	[byte] = { .name = #word,                                              \
-		   .argument = PICKLE_##kind,                                  \
-		   .marked = to_mark,                                          \
-		   .pops = takes,                                              \
-		   .pushes = gives },
+	[(byte)] = { .name = #word,                                            \
+		     .argument = PICKLE_##kind,                                \
+		     .marked = (to_mark),                                      \
+		     .pops = (takes),                                          \
+		     .pushes = (gives) },
 
 static const struct pickle_opcode opcodes[256] = {
 #include "compiler/pickle_ops.inc"

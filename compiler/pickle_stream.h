@@ -17,7 +17,7 @@
 enum { PICKLE_PROTOCOL_MAX = 5 };
 
 enum pickle_name {
-#define OP(byte, name, argument, marked, pops, pushes) PICKLE_##name = byte,
+#define OP(byte, name, argument, marked, pops, pushes) PICKLE_##name = (byte),
 #include "compiler/pickle_ops.inc"
 #undef OP
 };

@@ -6,7 +6,7 @@
 bool text_equals(struct text text, const char *other)
 {
 	return text.size == strlen(other) &&
-	       !memcmp(text.bytes, other, text.size);
+	       memcmp(text.bytes, other, text.size) == 0;
 }
 
 static bool is_tail(uint8_t byte)

@@ -18,7 +18,7 @@ static bool put_user_class(struct writer *out, const struct value *value)
 	const uint8_t *bar;
 
 	if (value->type != VALUE_STR || value->text.size < prefix ||
-	    memcmp(value->text.bytes, USER_CLASS, prefix))
+	    memcmp(value->text.bytes, USER_CLASS, prefix) != 0)
 		return false;
 	module.bytes = value->text.bytes + prefix;
 	bar = memchr(module.bytes, '|', value->text.size - prefix);

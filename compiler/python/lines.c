@@ -130,7 +130,7 @@ static int read_locations(const struct python *python, const struct code *code,
 			return -EBADMSG;
 		line += read_increment(&in, kind);
 		add_entry(python, lines, line, kind != CODE_NONE && line != -1);
-		lines->covered += ((first & 7u) + 1) * UNIT;
+		lines->covered += (uint64_t)((first & 7u) + 1) * UNIT;
 		skip_columns(&in);
 	}
 	return in.err;

@@ -169,7 +169,7 @@ static int find_nested(struct page *page, const struct code *code,
 
 	for (size_t i = 0; i < code->consts.count; i++)
 		count += code->consts.at[i]->type == VALUE_CODE;
-	page->nested = arena_array(arena, count, sizeof(*page->nested));
+	page->nested = arena_array(arena, count, sizeof(void *));
 	if (!page->nested)
 		return -ENOMEM;
 	for (size_t i = 0; i < code->consts.count; i++)

@@ -131,7 +131,6 @@ static uint64_t argument_values(const struct python *python,
 	case FORM_NAME:
 		return code->names.count;
 	case FORM_NAME_GLOBAL:
-		return (uint64_t)code->names.count * 2;
 	case FORM_NAME_ATTR:
 		return (uint64_t)code->names.count * 2;
 	case FORM_NAME_SUPER:

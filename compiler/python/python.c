@@ -5,12 +5,12 @@
 
 #define ANY UINT32_MAX
 #define OP(number, word, shape, units, low, high, part)                        \
-	[number] = { .name = #word,                                            \
-		     .least = low,                                             \
-		     .most = high,                                             \
-		     .form = FORM_##shape,                                     \
-		     .role = ROLE_##part,                                      \
-		     .caches = units },
+	[(number)] = { .name = #word,                                          \
+		       .least = (low),                                         \
+		       .most = (high),                                         \
+		       .form = FORM_##shape,                                   \
+		       .role = ROLE_##part,                                    \
+		       .caches = (units) },
 
 static const struct opcode opcodes_3_8[256] = {
 #include "compiler/python/opcodes_3_8.inc"
@@ -136,7 +136,7 @@ const struct python *python_at(size_t index)
 const struct python *python_named(const char *name)
 {
 	for (size_t i = 0; i < PYTHON_COUNT; i++)
-		if (!strcmp(pythons[i].name, name))
+		if (strcmp(pythons[i].name, name) == 0)
 			return &pythons[i];
 	return NULL;
 }

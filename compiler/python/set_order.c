@@ -37,7 +37,7 @@ static bool is_equal(const struct value *a, const struct value *b)
 		return true;
 	return a->hash == b->hash && a->type == VALUE_ATOM &&
 	       b->type == VALUE_ATOM && a->text.size == b->text.size &&
-	       !memcmp(a->text.bytes, b->text.bytes, a->text.size);
+	       memcmp(a->text.bytes, b->text.bytes, a->text.size) == 0;
 }
 
 /* The slot for a value: empty, or of an equal one; NULL after many probes. */
@@ -85,8 +85,7 @@ static int resize(struct table *t)
 	for (larger.size = FIRST_SIZE; larger.size <= least;)
 		larger.size *= 2;
 	larger.used = 0;
-	larger.slots =
-		arena_array(t->scratch, larger.size, sizeof(*larger.slots));
+	larger.slots = arena_array(t->scratch, larger.size, ITEM_SIZE);
 	if (!larger.slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->size && !err; i++)
@@ -121,7 +120,7 @@ int set_order(struct value *set, unsigned minor, struct arena *scratch)
 
 	if (set->items.count < 2 || !has_fixed_order(set, minor))
 		return 0;
-	t.slots = arena_array(scratch, t.size, sizeof(*t.slots));
+	t.slots = arena_array(scratch, t.size, ITEM_SIZE);
 	if (!t.slots)
 		return -ENOMEM;
 	err = insert_all(&t, &set->items);

@@ -28,6 +28,9 @@ enum value_type {
 /* Minor versions of Python 3, for values whose hash is the same everywhere. */
 enum { HASH_ALWAYS = 0, HASH_NEVER = 255 };
 
+/* Of the elements of `struct items`. */
+enum { ITEM_SIZE = sizeof(void *) };
+
 struct items {
 	const struct value **at;
 	size_t count;

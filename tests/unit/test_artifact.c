@@ -112,7 +112,7 @@ static void of_a_model_only_header_and_tables_are_read(void **state)
 }
 
 static void expect_names(const char *json, const char *const *names,
-			 size_t count)
+			 size_t count, size_t described)
 {
 	struct index_names found;
 	struct verdict verdict;
@@ -123,6 +123,8 @@ static void expect_names(const char *json, const char *const *names,
 	assert_int_equal(found.count, count);
 	for (size_t i = 0; i < count; i++)
 		assert_string_equal(found.names[i], names[i]);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(found.described[i], i == described);
 	index_names_free(&found);
 	assert_null(found.names);
 }
@@ -134,10 +136,10 @@ static void an_index_gives_each_name_once_without_its_path(void **state)
 		     "\"/a/b/g.om\", \"var_desc_file_name\": \"b/g.rdcpkt\"}, "
 		     "{\"cache_file_name\": \"h.om\"}, "
 		     "{\"cache_file_name\": \"g.om\"}]}",
-		     (const char *const[]){ "g.om", "g.rdcpkt", "h.om" }, 3);
+		     (const char *const[]){ "g.om", "g.rdcpkt", "h.om" }, 3, 1);
 	expect_names("{\"cache_file_list\": [{\"cache_file_name\": "
 		     "\"\xe6\x8e\xa8.om\", \"var_desc_file_name\": \"\"}]}",
-		     (const char *const[]){ "\xe6\x8e\xa8.om" }, 1);
+		     (const char *const[]){ "\xe6\x8e\xa8.om" }, 1, 1);
 }
 
 static void an_index_has_limits(void **state)

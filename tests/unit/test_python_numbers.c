@@ -153,16 +153,17 @@ static void ints_are_decimal(void **state)
 static void ints_are_written_up_to_python_s_limit(void **state)
 {
 	uint8_t digits[2 * 953] = { 0 };
+	uint8_t *top = &digits[sizeof(digits) - 2];
 	const struct value *value;
 
-	digits[2 * 952] = 1;
+	*top = 1;
 	value = number_of_digits(*state, digits, 953, false);
 	assert_int_equal(value->text.size, 4299);
 	assert_memory_equal(value->text.bytes, "51", 2);
-	digits[2 * 952] = 16;
+	*top = 16;
 	value = number_of_digits(*state, digits, 953, true);
 	assert_int_equal(value->text.size, 4301);
-	digits[2 * 952] = 32;
+	*top = 32;
 	expect_text(number_of_digits(*state, digits, 953, false),
 		    NUMBER_TOO_LONG);
 }

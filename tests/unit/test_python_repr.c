@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,9 +96,9 @@ static void what_is_printable_depends_on_the_unicode(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct value value = { .type = VALUE_STR,
 				       .text = sample_text(cases[i].text) };
-		char plain[16] = "'";
+		char plain[16];
 
-		strcat(strcat(plain, cases[i].text), "'");
+		snprintf(plain, sizeof(plain), "'%s'", cases[i].text);
 		for (int u = UNICODE_12_1; u <= UNICODE_16_0; u++)
 			expect(&value, (enum unicode)u,
 			       (enum unicode)u < cases[i].since
@@ -151,7 +152,7 @@ static void a_shared_value_ends_at_the_writer_s_limit(void **state)
 static void expect_order(struct arena *arena, const int *numbers, size_t count,
 			 const char *expected)
 {
-	const struct value **items = arena_array(arena, count, sizeof(*items));
+	const struct value **items = arena_array(arena, count, sizeof(void *));
 	struct value set = { .type = VALUE_SET, .items = { items, count } };
 
 	for (size_t i = 0; i < count; i++)

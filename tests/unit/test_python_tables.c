@@ -40,75 +40,76 @@ static int without_arena(void **state)
 	return 0;
 }
 
+struct line_case {
+	const char *python;
+	struct text table;
+	size_t code_size;
+	struct line_start starts[STARTS_MAX];
+	size_t count;
+};
+
+static const struct line_case line_cases[] = {
+	{ "3.8", BYTES(""), 4, { { 0, 10, true } }, 1 },
+	{ "3.8",
+	  BYTES("\0\1\4\2"),
+	  8,
+	  { { 0, 11, true }, { 4, 13, true } },
+	  2 },
+	{ "3.9",
+	  BYTES("\2\1\2\xff\2\0"),
+	  8,
+	  { { 0, 10, true }, { 2, 11, true }, { 4, 10, true } },
+	  3 },
+	/* What lies at the end of the code ends the table. */
+	{ "3.9",
+	  BYTES("\2\1\4\1"),
+	  4,
+	  { { 0, 10, true }, { 2, 11, true } },
+	  2 },
+	{ "3.10",
+	  BYTES("\4\1\2\x80\2\0\2\1"),
+	  10,
+	  { { 0, 11, true }, { 8, 12, true } },
+	  2 },
+	{ "3.10", BYTES("\0\x7f\2\1"), 2, { { 0, 138, true } }, 1 },
+	/* One line, two units, then three on, then none. */
+	{ "3.11",
+	  BYTES("\xf1\0\xd0\0\xe8\6\xf8\xe8\3"),
+	  12,
+	  { { 0, 10, true }, { 6, 13, true }, { 10, 12, true } },
+	  3 },
+	{ "3.12", BYTES("\xff\xff"), 32, { { 0, 0, false } }, 0 },
+	{ "3.13",
+	  BYTES("\xf8\xe8\2\xf8\xf8\xd8"),
+	  10,
+	  { { 0, 0, false },
+	    { 2, 11, true },
+	    { 4, 0, false },
+	    { 8, 12, true } },
+	  4 },
+};
+
+static void check_lines(struct arena *arena, const struct line_case *c)
+{
+	struct code code = { .first_line = 10, .lines = c->table };
+	struct lines lines;
+
+	code.bytecode.size = c->code_size;
+	assert_int_equal(
+		lines_read(python_named(c->python), &code, arena, &lines), 0);
+	assert_int_equal(lines.count, c->count);
+	for (size_t i = 0; i < lines.count; i++) {
+		assert_int_equal(lines.at[i].offset, c->starts[i].offset);
+		assert_int_equal(lines.at[i].has_line, c->starts[i].has_line);
+		if (lines.at[i].has_line)
+			assert_int_equal(lines.at[i].line, c->starts[i].line);
+	}
+}
+
 static void line_tables_of_all_kinds_say_where_lines_start(void **state)
 {
-	static const struct {
-		const char *python;
-		struct text table;
-		size_t code_size;
-		struct line_start starts[STARTS_MAX];
-		size_t count;
-	} cases[] = {
-		{ "3.8", BYTES(""), 4, { { 0, 10, true } }, 1 },
-		{ "3.8",
-		  BYTES("\0\1\4\2"),
-		  8,
-		  { { 0, 11, true }, { 4, 13, true } },
-		  2 },
-		{ "3.9",
-		  BYTES("\2\1\2\xff\2\0"),
-		  8,
-		  { { 0, 10, true }, { 2, 11, true }, { 4, 10, true } },
-		  3 },
-		/* What lies at the end of the code ends the table. */
-		{ "3.9",
-		  BYTES("\2\1\4\1"),
-		  4,
-		  { { 0, 10, true }, { 2, 11, true } },
-		  2 },
-		{ "3.10",
-		  BYTES("\4\1\2\x80\2\0\2\1"),
-		  10,
-		  { { 0, 11, true }, { 8, 12, true } },
-		  2 },
-		{ "3.10", BYTES("\0\x7f\2\1"), 2, { { 0, 138, true } }, 1 },
-		/* One line, two units, then three on, then none. */
-		{ "3.11",
-		  BYTES("\xf1\0\xd0\0\xe8\6\xf8\xe8\3"),
-		  12,
-		  { { 0, 10, true }, { 6, 13, true }, { 10, 12, true } },
-		  3 },
-		{ "3.12", BYTES("\xff\xff"), 32, { { 0, 0, false } }, 0 },
-		{ "3.13",
-		  BYTES("\xf8\xe8\2\xf8\xf8\xd8"),
-		  10,
-		  { { 0, 0, false },
-		    { 2, 11, true },
-		    { 4, 0, false },
-		    { 8, 12, true } },
-		  4 },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct code code = { .first_line = 10,
-				     .lines = cases[i].table };
-		struct lines lines;
-
-		code.bytecode.size = cases[i].code_size;
-		assert_int_equal(lines_read(python_named(cases[i].python),
-					    &code, *state, &lines),
-				 0);
-		if (lines.count != cases[i].count)
-			fail_msg("case %zu: %zu", i, lines.count);
-		for (size_t k = 0; k < lines.count; k++) {
-			const struct line_start *want = &cases[i].starts[k];
-
-			assert_int_equal(lines.at[k].offset, want->offset);
-			assert_int_equal(lines.at[k].has_line, want->has_line);
-			if (want->has_line)
-				assert_int_equal(lines.at[k].line, want->line);
-		}
-	}
+	for (size_t i = 0; i < sizeof(line_cases) / sizeof(line_cases[0]); i++)
+		check_lines(*state, &line_cases[i]);
 }
 
 static void line_tables_that_are_none_are_refused(void **state)
