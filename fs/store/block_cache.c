@@ -90,7 +90,7 @@ static void list(struct block_cache *cache, struct cached_block *block)
 	*bucket = block;
 	link_newest(cache, block);
 	cache->bytes += memory_of(block);
-	while (cache->bytes > BYTES_MAX)
+	while (cache->oldest && cache->bytes > BYTES_MAX)
 		unlist(cache, cache->oldest);
 }
 

@@ -224,26 +224,22 @@ static bool find_equal(struct run *run, const uint8_t *chunk,
 /* The pack that takes new blocks. */
 static int open_draft(struct run *run, struct pack_draft **out)
 {
-	struct content *content = run->content;
-	size_t count = content->draft_count;
-	struct pack_draft **drafts;
+	struct pack_draft *last = run->content->drafts;
+	struct pack_draft *draft;
 	int err = 0;
 
-	*out = count ? content->drafts[count - 1] : NULL;
-	if (*out && (*out)->table.block_count < PACK_BLOCKS_MAX)
+	*out = last;
+	if (last && last->table.block_count < PACK_BLOCKS_MAX)
 		return 0;
-	if (*out)
-		err = pack_draft_end(*out);
+	if (last)
+		err = pack_draft_end(last);
+	if (!err)
+		err = pack_draft_open(run->store, &draft);
 	if (err)
 		return err;
-	drafts = reallocarray(content->drafts, count + 1, sizeof(*drafts));
-	if (!drafts)
-		return -ENOMEM;
-	content->drafts = drafts;
-	err = pack_draft_open(run->store, out);
-	if (err)
-		return err;
-	drafts[content->draft_count++] = *out;
+	draft->next = last;
+	run->content->drafts = draft;
+	*out = draft;
 	return 0;
 }
 
@@ -336,29 +332,13 @@ static int finish(struct run *run)
 	struct content *content = run->content;
 
 	file_hash_end(run->hash, &content->digest, content->sha256);
-	if (!content->draft_count)
-		return 0;
-	return pack_draft_end(content->drafts[content->draft_count - 1]);
+	return content->drafts ? pack_draft_end(content->drafts) : 0;
 }
 
-int content_store(struct store *store, int fd, uint64_t size, bool reuse,
-		  struct content *content)
+static int run_over(struct run *run)
 {
-	AUTO_FREE struct run *run = calloc(1, sizeof(*run));
-	AUTO_FREE uint8_t *window =
-		malloc(size < WINDOW_SIZE ? (size_t)size + 1 : WINDOW_SIZE);
 	int err;
 
-	*content = (struct content){ .block_count = 0 };
-	if (!run || !window)
-		return -ENOMEM;
-	run->store = store;
-	run->content = content;
-	run->window = window;
-	run->fd = fd;
-	run->size = size;
-	run->reuse = reuse;
-	run->effort = size <= SMALL_FILE_MAX ? BLOCK_SMALL : BLOCK_FAST;
 	run->hash = file_hash_new();
 	if (!run->hash)
 		return -ENOMEM;
@@ -369,11 +349,35 @@ int content_store(struct store *store, int fd, uint64_t size, bool reuse,
 	return err;
 }
 
+int content_store(struct store *store, int fd, uint64_t size, bool reuse,
+		  struct content *content)
+{
+	AUTO_FREE struct run *run = malloc(sizeof(*run));
+	AUTO_FREE uint8_t *window =
+		malloc(size < WINDOW_SIZE ? (size_t)size + 1 : WINDOW_SIZE);
+
+	*content = (struct content){ .block_count = 0 };
+	if (!run || !window)
+		return -ENOMEM;
+	run->store = store;
+	run->content = content;
+	run->window = window;
+	run->fd = fd;
+	run->size = size;
+	run->effort = size <= SMALL_FILE_MAX ? BLOCK_SMALL : BLOCK_FAST;
+	run->reuse = reuse;
+	run->refreshed = false;
+	return run_over(run);
+}
+
 void content_free(struct content *content)
 {
-	for (size_t i = 0; i < content->draft_count; i++)
-		pack_draft_free(content->drafts[i]);
-	free(content->drafts);
+	while (content->drafts) {
+		struct pack_draft *next = content->drafts->next;
+
+		pack_draft_free(content->drafts);
+		content->drafts = next;
+	}
 	free(content->blocks);
 	free(content->packs);
 	free(content->seen);

@@ -32,8 +32,7 @@ struct content {
 	struct content_pack *packs;
 	size_t pack_count;
 	size_t pack_capacity;
-	struct pack_draft **drafts; /* complete, not placed */
-	size_t draft_count;
+	struct pack_draft *drafts; /* complete, not placed; newest first */
 	uint32_t *seen; /* a hash table: blocks by their ids; see content.c */
 	size_t seen_size;
 };

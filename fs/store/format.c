@@ -19,6 +19,7 @@
 enum {
 	VALUE_SIZE = 128,
 	HEX64_DIGITS = 16,
+	UUID_BYTES = 16,
 	CHECK_LINE_SIZE = 7 + HEX64_DIGITS + 1 /* "check: ", a newline */
 };
 
@@ -120,7 +121,7 @@ static void read_uuid(struct lines *lines, char uuid[FORMAT_UUID_SIZE])
 
 static uint64_t read_hex64(struct lines *lines, const char *key)
 {
-	char value[VALUE_SIZE];
+	char value[VALUE_SIZE] = "";
 	uint64_t number = 0;
 
 	take_value(lines, key, value);
@@ -233,45 +234,75 @@ void format_write(const struct format *format, struct writer *out)
 			check_of(out->bytes + start, out->size - start, 0));
 }
 
-int format_load(int root, struct format *out, char *why, size_t why_size)
+/* -EFBIG for what cannot be FORMAT by its kind or size. */
+static int read_text(int root, char bytes[FORMAT_SIZE_MAX], size_t *size)
 {
-	char bytes[FORMAT_SIZE_MAX + 1];
-	AUTO_CLOSE int fd = -1;
+	AUTO_CLOSE int fd = openat(
+		root, "FORMAT", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	int err;
 
-	fd = openat(root, "FORMAT",
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	err = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
-	if (!err && (!S_ISREG(st.st_mode) || st.st_size > FORMAT_SIZE_MAX)) {
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size > FORMAT_SIZE_MAX)
+		return -EFBIG;
+	err = fd_read_at(fd, bytes, (size_t)st.st_size, 0);
+	if (err)
+		return err;
+	*size = (size_t)st.st_size;
+	return 0;
+}
+
+int format_load(int root, struct format *out, char *why, size_t why_size)
+{
+	char bytes[FORMAT_SIZE_MAX];
+	size_t size;
+	int err = read_text(root, bytes, &size);
+
+	if (err == -EFBIG) {
 		snprintf(why, why_size, "FORMAT is not a small regular file");
 		return -EBADMSG;
 	}
-	if (!err)
-		err = fd_read_at(fd, bytes, (size_t)st.st_size, 0);
 	if (err) {
 		snprintf(why, why_size, "cannot read FORMAT: %s",
 			 strerror(-err));
 		return err;
 	}
-	return format_parse(bytes, (size_t)st.st_size, out, why, why_size);
+	return format_parse(bytes, size, out, why, why_size);
+}
+
+/* RFC 4122: a random UUID. */
+static void uuid_text(const uint8_t random[UUID_BYTES],
+		      char text[FORMAT_UUID_SIZE])
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < UUID_BYTES; i++) {
+		unsigned byte = random[i];
+
+		if (i == 6)
+			byte = (byte & 0x0f) | 0x40;
+		if (i == 8)
+			byte = (byte & 0x3f) | 0x80;
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			text[at++] = '-';
+		at += (size_t)snprintf(text + at, FORMAT_UUID_SIZE - at, "%02x",
+				       byte);
+	}
 }
 
 static int format_new(struct format *format)
 {
-	char hex[33];
-	int err = random_hex(hex, 32);
+	uint8_t random[UUID_BYTES] = { 0 };
+	int err = random_bytes(random, sizeof(random));
 
 	if (!err)
 		err = random_bytes(&format->seed, sizeof(format->seed));
-	if (err)
-		return err;
-	hex[12] = '4'; /* RFC 4122: a random UUID */
-	hex[16] = "89ab"[hex[16] & 3];
-	snprintf(format->uuid, sizeof(format->uuid),
-		 "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
-		 hex + 20);
-	return 0;
+	if (!err)
+		uuid_text(random, format->uuid);
+	return err;
 }
 
 int format_make(int root, int tmp, mode_t mode)

@@ -13,6 +13,7 @@
 #include "fs/store/store.h"
 
 struct pack_draft {
+	struct pack_draft *next; /* the owner's */
 	struct fd_draft file;
 	struct pack_table table; /* blocks without references */
 	size_t capacity;	 /* of table.blocks */

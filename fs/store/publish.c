@@ -71,13 +71,14 @@ static int sync_reused(struct store *store, const struct content *content)
 static int sync_data(struct store *store, const struct content *content,
 		     const struct fd_draft *manifest)
 {
+	const struct pack_draft *draft;
 	int err = 0;
 
 	durable_start(manifest->fd);
-	for (size_t i = 0; i < content->draft_count; i++)
-		durable_start(content->drafts[i]->file.fd);
-	for (size_t i = 0; !err && i < content->draft_count; i++)
-		err = durable_data(store, content->drafts[i]->file.fd);
+	for (draft = content->drafts; draft; draft = draft->next)
+		durable_start(draft->file.fd);
+	for (draft = content->drafts; !err && draft; draft = draft->next)
+		err = durable_data(store, draft->file.fd);
 	if (!err)
 		err = sync_reused(store, content);
 	return err ? err : durable_data(store, manifest->fd);
@@ -86,8 +87,9 @@ static int sync_data(struct store *store, const struct content *content,
 static int place_packs(struct store *store, const struct content *content,
 		       bool durable)
 {
-	for (size_t i = 0; i < content->draft_count; i++) {
-		struct pack_draft *draft = content->drafts[i];
+	struct pack_draft *draft;
+
+	for (draft = content->drafts; draft; draft = draft->next) {
 		int err = pack_draft_place(store, draft, durable);
 
 		if (err)

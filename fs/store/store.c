@@ -245,25 +245,25 @@ static void close_fds(struct store *store)
 }
 
 int store_open(const char *path, const struct store_config *config,
-	       struct store **out, char *why, size_t why_size)
+	       struct store **store, char *why, size_t why_size)
 {
 	const struct reason reason = { .text = why, .size = why_size };
-	struct store *store = calloc(1, sizeof(*store));
+	struct store *made = calloc(1, sizeof(*made));
 	int err;
 
-	if (!store)
+	if (!made)
 		return refuse(&reason, -ENOMEM, "out of memory");
-	store->root = store->space = store->refs = -1;
-	store->packs = store->tmp = store->quarantine = -1;
-	store->uid = geteuid();
-	store->log = config->log;
-	err = open_all(store, path, config, &reason);
+	made->root = made->space = made->refs = -1;
+	made->packs = made->tmp = made->quarantine = -1;
+	made->uid = geteuid();
+	made->log = config->log;
+	err = open_all(made, path, config, &reason);
 	if (err) {
-		close_fds(store);
-		free(store);
+		close_fds(made);
+		free(made);
 		return err;
 	}
-	*out = store;
+	*store = made;
 	return 0;
 }
 

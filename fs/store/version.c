@@ -21,16 +21,34 @@ struct version *version_get(struct version *v)
 	return v;
 }
 
+/* A version with the parts of it that change. */
+struct whole_version {
+	struct version v; /* first: it is freed by that */
+	struct version_file file;
+	struct version_check check;
+};
+
+static struct version *version_new(const struct store *store, size_t limit)
+{
+	struct whole_version *whole = calloc(1, sizeof(*whole));
+
+	if (!whole)
+		return NULL;
+	atomic_init(&whole->v.users, 1);
+	whole->v.store = store;
+	whole->v.arena = arena_upto(limit);
+	whole->v.file = &whole->file;
+	whole->v.check = &whole->check;
+	pthread_mutex_init(&whole->file.lock, NULL);
+	pthread_mutex_init(&whole->check.lock, NULL);
+	return &whole->v;
+}
+
 static void version_free(struct version *v)
 {
-	if (v->file)
-		pthread_mutex_destroy(&v->file->lock);
-	if (v->check) {
-		pthread_mutex_destroy(&v->check->lock);
-		free(v->check->proof);
-	}
-	free(v->file);
-	free(v->check);
+	pthread_mutex_destroy(&v->file->lock);
+	pthread_mutex_destroy(&v->check->lock);
+	free(v->check->proof);
 	arena_free(&v->arena);
 	free(v);
 }
@@ -46,13 +64,7 @@ static int fill(struct version *v, const void *bytes, size_t size,
 {
 	void *copy = arena_alloc(&v->arena, size);
 
-	v->file = calloc(1, sizeof(*v->file));
-	if (v->file)
-		pthread_mutex_init(&v->file->lock, NULL);
-	v->check = calloc(1, sizeof(*v->check));
-	if (v->check)
-		pthread_mutex_init(&v->check->lock, NULL);
-	if (!copy || !v->file || !v->check)
+	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, bytes, size);
 	v->bytes = copy;
@@ -63,15 +75,12 @@ static int fill(struct version *v, const void *bytes, size_t size,
 int version_parse(const struct store *store, const void *bytes, size_t size,
 		  struct version **out, const char **why)
 {
-	struct version *v = calloc(1, sizeof(*v));
+	struct version *v = version_new(store, 4 * size + ARENA_SPARE);
 	int err;
 
 	*why = "out of memory";
 	if (!v)
 		return -ENOMEM;
-	atomic_init(&v->users, 1);
-	v->store = store;
-	v->arena = arena_upto(4 * size + ARENA_SPARE);
 	err = fill(v, bytes, size, why);
 	if (err) {
 		version_free(v);

@@ -28,7 +28,8 @@ static void try(const uint8_t *data, size_t size)
 		return;
 	}
 	format_write(&format, &text);
-	if (text.err || text.size != size || memcmp(text.bytes, data, size))
+	if (text.err || text.size != size ||
+	    memcmp(text.bytes, data, size) != 0)
 		abort();
 	writer_free(&text);
 }

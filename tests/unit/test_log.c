@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,9 +88,8 @@ static void what_a_name_holds_is_escaped(void **state)
 		char expected[TEXT_SIZE];
 
 		logged(&log, LOG_LEVEL_INFO, cases[i].message, text);
-		strcpy(expected, "tacfs: info: ");
-		strcat(expected, cases[i].line);
-		strcat(expected, "\n");
+		snprintf(expected, sizeof(expected), "tacfs: info: %s\n",
+			 cases[i].line);
 		assert_string_equal(text, expected);
 	}
 }

@@ -163,8 +163,7 @@ static void a_path_that_is_no_directory_is_refused(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(try_open(f, true, why), -ENOTDIR);
-	strcpy(f->path, f->dir);
-	strcat(f->path, "/not/there");
+	snprintf(f->path, sizeof(f->path), "%s/not/there", f->dir);
 	assert_int_equal(try_open(f, true, why), -ENOENT);
 }
 

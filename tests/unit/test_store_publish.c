@@ -19,6 +19,8 @@
 #include "tests/unit/collision.h"
 #include "tests/unit/store_fixture.h"
 
+#define MIB ((size_t)1 << 20)
+
 static uint8_t *filled(size_t size, uint64_t seed, unsigned noise)
 {
 	uint8_t *bytes = malloc(size + 1);
@@ -42,10 +44,10 @@ static void content_of_any_size_is_read_back_exactly(void **state)
 		CHUNK_MAX - 1,
 		CHUNK_MAX,
 		CHUNK_MAX + 1,
-		1024 * 1024 - 1,
-		1024 * 1024,
-		1024 * 1024 + 1,
-		3 * 1024 * 1024 + 77,
+		MIB - 1,
+		MIB,
+		MIB + 1,
+		3 * MIB + 77,
 	};
 	struct fixture *f = *state;
 
@@ -187,15 +189,16 @@ static void another_mount_shares_what_came_after_it_was_opened(void **state)
 
 static void repeated_chunks_within_a_file_are_stored_once(void **state)
 {
-	enum { ONE = 300000, TIMES = 8 };
+	const size_t one = 300000;
+	const size_t all = 8 * one;
 	struct fixture *f = *state;
-	AUTO_FREE uint8_t *bytes = filled(ONE * TIMES, 6, 256);
+	AUTO_FREE uint8_t *bytes = filled(all, 6, 256);
 
-	for (size_t i = 1; i < TIMES; i++)
-		memcpy(bytes + i * ONE, bytes, ONE);
-	publish(f->store, "file", bytes, ONE * TIMES);
-	assert_in_range(measured(f->store).pack_bytes, ONE, 2 * ONE);
-	assert_reads(f->store, "file", bytes, ONE * TIMES);
+	for (size_t at = one; at < all; at += one)
+		memcpy(bytes + at, bytes, one);
+	publish(f->store, "file", bytes, all);
+	assert_in_range(measured(f->store).pack_bytes, one, 2 * one);
+	assert_reads(f->store, "file", bytes, all);
 }
 
 static void contents_with_one_digest_are_both_kept(void **state)
