@@ -258,7 +258,7 @@ static int read_text(int root, char bytes[FORMAT_SIZE_MAX], size_t *size)
 int format_load(int root, struct format *out, char *why, size_t why_size)
 {
 	char bytes[FORMAT_SIZE_MAX];
-	size_t size;
+	size_t size = 0;
 	int err = read_text(root, bytes, &size);
 
 	if (err == -EFBIG) {
