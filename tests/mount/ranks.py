@@ -10,8 +10,16 @@ import os
 import pickle
 import shutil
 import time
+import traceback
 
 import torchair_client as client
+
+
+def explain(error):
+    """The error, and the line of the client that met it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.line for frame in frames if frame.filename == client.__file__]
+    return f"{error!r} at `{lines[-1] if lines else frames[-1].line}`"
 
 
 def save_often(path, seconds, size):
@@ -36,7 +44,7 @@ def load_often(path, seconds):
             client.load(path)
             loads += 1
         except Exception as error:
-            failures.append(repr(error))
+            failures.append(explain(error))
     return loads, failures
 
 
@@ -61,16 +69,16 @@ def live_once(path, size, failures):
         pass
     except ValueError as error:
         if "does not exist" not in str(error):
-            failures.append(repr(error))
+            failures.append(explain(error))
     except Exception as error:  # torn, of another size, unreadable, …
-        failures.append(repr(error))
+        failures.append(explain(error))
     try:
         client.save(path, client.compile_model(size))
         return "saved"
     except FileNotFoundError:
         return "cleared under the save"
     except Exception as error:
-        failures.append(f"save: {error!r}")
+        failures.append("save: " + explain(error))
         return "failed"
 
 
@@ -86,7 +94,7 @@ def clean_often(directory, seconds):
             pass
         except OSError as error:
             if error.errno != errno.ENOTEMPTY:
-                failures.append(repr(error))
+                failures.append(explain(error))
         time.sleep(0.01)
     return count, failures
 
