@@ -131,9 +131,8 @@ static int setattr_file(struct mount *m, struct node *node,
 		err = set_size(m, node, h, (uint64_t)st->st_size, caller);
 	if (!err && (change.set_mode || change.set_mtime))
 		err = commit_change(m, node, &change);
-	if (h || err == -ESTALE)
-		/* an open file may be of a version that was replaced */
-		return h && err == -ESTALE ? 0 : err;
+	if (h)
+		return err == -ENOENT ? 0 : err; /* it may be unlinked */
 	return err ? err : commit_unopened(m, node);
 }
 

@@ -205,6 +205,8 @@ static int settle_claim(struct mount *m, struct node *node,
 
 	if (!err)
 		commit_abandon(m, node, NULL);
+	else if (err == -EROFS)
+		private_end(m, node); /* its close may not be the last */
 	return err;
 }
 
@@ -251,7 +253,10 @@ int commit_locked(struct mount *m, struct node *node, bool durable)
 		return 0;
 	err = commit_content(m, node, durable);
 	if (err == -ENOENT) {
-		commit_abandon(m, node, "its directory was removed");
+		commit_abandon(m, node, NULL);
+		log_event(m->log, LOG_LEVEL_INFO,
+			  "not published \"%s\": its directory was removed",
+			  node->name);
 		return 0;
 	}
 	if (err && err != -EROFS)
@@ -299,35 +304,56 @@ static void apply(struct node *node, const struct change *change)
 	pthread_mutex_unlock(&node->lock);
 }
 
-/* The same content, and what was found in it, with the attributes of now. */
-static int republish(struct mount *m, struct node *node)
+static void change_meta(const struct change *change, struct manifest_meta *meta)
 {
-	struct version *v = file_version(node);
-	const struct manifest_meta *old = version_meta(v);
+	if (change->set_mode)
+		meta->mode = change->mode & 07777;
+	if (change->set_mtime) {
+		meta->mtime_sec = change->mtime.tv_sec;
+		meta->mtime_nsec = (uint32_t)change->mtime.tv_nsec;
+	}
+}
+
+/* Publishes `old` again, which its name shows, with other attributes. */
+static int republish(struct mount *m, struct node *node, struct version *old,
+		     const struct change *change)
+{
 	struct publication p = {
 		.dir = node->parent->directory.fd,
 		.name = node->name,
 		.content = -1,
+		.meta = *version_meta(old),
 	};
+	bool shown = version_same(old, node->file.version);
 	struct version *next = NULL;
 	int err;
 
-	if (!version_is_current(v, p.dir, p.name)) {
-		version_put(v);
-		return -ESTALE;
-	}
-	p.names = version_names(v, &p.name_count);
-	fill_meta(node, &(struct findings){ 0 }, &p.meta);
-	p.meta.kind = old->kind;
-	p.meta.verdict = old->verdict;
-	p.meta.renderer = old->renderer;
-	p.meta.readable_size = old->readable_size;
+	p.names = version_names(old, &p.name_count);
+	change_meta(change, &p.meta);
 	set_publishing(m, node, true);
-	err = store_republish(m->store, v, &p, &next);
-	if (!err)
+	err = store_republish(m->store, old, &p, &next);
+	if (!err && shown)
 		file_published(node, next);
 	set_publishing(m, node, false);
 	version_put(next);
+	return err;
+}
+
+/* What its name shows by now may not be what the node does. */
+static int republish_current(struct mount *m, struct node *node,
+			     const struct change *change)
+{
+	int dir = node->parent->directory.fd;
+	struct version *v = file_version(node);
+	int err = 0;
+
+	if (!version_is_current(v, dir, node->name)) {
+		version_put(v);
+		v = NULL;
+		err = version_load(m->store, dir, node->name, &v);
+	}
+	if (!err)
+		err = republish(m, node, v, change);
 	version_put(v);
 	return err;
 }
@@ -349,7 +375,7 @@ int commit_change(struct mount *m, struct node *node,
 	pthread_mutex_unlock(&node->lock);
 	if (!published)
 		return 0;
-	return republish(m, node);
+	return republish_current(m, node, change);
 }
 
 int commit_as(struct mount *m, struct node *node, struct node *directory,

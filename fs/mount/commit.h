@@ -24,8 +24,8 @@ int commit_unopened(struct mount *m, struct node *node);
 
 /*
  * Publishes other attributes of what is published already, or only notes them
- * while there is something else to publish. -ESTALE when its name shows
- * another version by now. With node.writing held alone.
+ * while there is something else to publish. -ENOENT when its name is gone. With
+ * node.writing held alone.
  */
 struct change {
 	bool set_mode;

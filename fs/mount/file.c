@@ -13,7 +13,8 @@ int file_new_ino(uint64_t *ino)
 	while (size < 0 && errno == EINTR);
 	if (size != (ssize_t)sizeof(*ino))
 		return -EIO;
-	*ino = *ino >> 1 | 1ULL << 62; /* apart from the directories' */
+	/* Apart from the directories', and odd: see rendering.c. */
+	*ino = *ino >> 1 | 1ULL << 62 | 1;
 	return 0;
 }
 

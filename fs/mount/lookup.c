@@ -168,8 +168,10 @@ static int lookup_stored(struct mount *m, struct node *directory,
 	if (fstatat(directory->directory.fd, name, &st, AT_SYMLINK_NOFOLLOW) <
 	    0)
 		return -errno;
-	if (S_ISDIR(st.st_mode))
+	if (S_ISDIR(st.st_mode)) {
+		found->timeout = TIMEOUT_NONE;
 		return lookup_directory(m, directory, name, &found->node);
+	}
 	if (S_ISLNK(st.st_mode))
 		return lookup_symlink(m, directory, name, &st, &found->node);
 	err = lookup_file(m, directory, name, &found->node);
@@ -180,13 +182,6 @@ static int lookup_stored(struct mount *m, struct node *directory,
 		return 0;
 	node_drop(&m->tree, found->node);
 	return -ENOENT;
-}
-
-static bool is_removed(const struct node *directory)
-{
-	struct stat st;
-
-	return fstat(directory->directory.fd, &st) == 0 && st.st_nlink == 0;
 }
 
 int lookup_name(struct mount *m, struct node *directory, const char *name,
@@ -205,8 +200,6 @@ int lookup_name(struct mount *m, struct node *directory, const char *name,
 		err = rendering_lookup(m, directory, caller, &found->node);
 	if (err == -ENOENT)
 		err = lookup_stored(m, directory, name, caller, found);
-	if (err == -ENOENT && is_removed(directory))
-		return -ESTALE;
 	return err;
 }
 

@@ -12,8 +12,8 @@ struct found {
 };
 
 /*
- * What this name in this directory shows to the caller. 0; -ENOENT; -ESTALE
- * when the directory itself was removed; other errnos.
+ * What this name in this directory shows to the caller. 0; -ENOENT; other
+ * errnos.
  */
 int lookup_name(struct mount *m, struct node *directory, const char *name,
 		struct caller *caller, struct found *found);

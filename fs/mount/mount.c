@@ -38,34 +38,45 @@ static uint64_t name_hash(const char *name)
 	return check_of(name, strlen(name), 0);
 }
 
-void retry_note(struct mount *m, pid_t thread, const struct node *directory,
-		const char *name)
+static time_t seconds(void)
 {
-	uint64_t hash = name_hash(name);
+	struct timespec now;
 
-	tree_lock(&m->tree);
-	m->retries[m->next_retry++ % RETRIES] =
-		(struct retry){ thread, directory, hash };
-	tree_unlock(&m->tree);
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec;
 }
 
-bool retry_take(struct mount *m, pid_t thread, const struct node *directory,
-		const char *name)
+bool retry_take(struct mount *m, pid_t thread, const char *name,
+		const struct node *node)
 {
 	uint64_t hash = name_hash(name);
-	bool found = false;
+	time_t now = seconds();
+	bool repeated = false;
 
 	tree_lock(&m->tree);
-	for (size_t i = 0; i < RETRIES && !found; i++) {
+	for (size_t i = 0; i < RETRIES; i++) {
 		struct retry *retry = &m->retries[i];
 
-		found = retry->directory == directory &&
-			retry->thread == thread && retry->name == hash;
-		if (found)
-			*retry = (struct retry){ 0 };
+		if (retry->thread != thread || retry->name != hash)
+			continue;
+		if (retry->until >= now && retry->asked < node->seen)
+			repeated = true;
+		*retry = (struct retry){ 0 };
 	}
 	tree_unlock(&m->tree);
-	return found;
+	return repeated;
+}
+
+int retry_ask(struct mount *m, pid_t thread, const char *name)
+{
+	struct retry retry = { thread, name_hash(name), 0,
+			       seconds() + RETRY_SECONDS };
+
+	tree_lock(&m->tree);
+	retry.asked = m->tree.clock++;
+	m->retries[m->next_retry++ % RETRIES] = retry;
+	tree_unlock(&m->tree);
+	return -ESTALE;
 }
 
 static bool is_insider(const struct node_directory *d,

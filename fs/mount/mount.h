@@ -13,16 +13,19 @@
 #include "fs/mount/node.h"
 #include "fs/store/store.h"
 
-enum { RETRIES = 64 };
+enum { RETRIES = 64, RETRY_SECONDS = 2 };
 
 /*
- * A thread whose open was answered with ESTALE. The kernel looks the name up
- * again and repeats the open, but only once: the second must not fail so.
+ * A thread whose request about a name was answered with ESTALE. The kernel then
+ * walks the path anew and repeats the request, but only once: the second must
+ * not fail so. What it was given on that walk was right after the first answer,
+ * and that will do even when it has been replaced again.
  */
 struct retry {
 	pid_t thread;
-	const struct node *directory; /* for comparison only */
-	uint64_t name;		      /* its hash */
+	uint64_t name;	/* its hash */
+	uint64_t asked; /* tree.clock then */
+	time_t until;	/* it is not repeated later than that */
 };
 
 struct mount {
@@ -35,7 +38,11 @@ struct mount {
 	unsigned next_retry;
 };
 
-/* Seconds that the kernel may keep a name, and its attributes. */
+/*
+ * Seconds that the kernel may keep a name, and its attributes. Directories are
+ * looked up on every walk: one that another mount has removed, and made again,
+ * would else swallow what is written to it.
+ */
 static const double TIMEOUT_KEPT = 1.0;
 static const double TIMEOUT_NONE = 0.0;
 
@@ -44,12 +51,14 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid);
 /* Publishes what is closed and not published yet, and frees the nodes. */
 void mount_free(struct mount *m);
 
-/* Remembers that this thread's open of a name is about to be repeated. */
-void retry_note(struct mount *m, pid_t thread, const struct node *directory,
-		const char *name);
-/* Whether it was; forgets it. */
-bool retry_take(struct mount *m, pid_t thread, const struct node *directory,
-		const char *name);
+/* Returns -ESTALE, so that the kernel repeats this thread's request. */
+int retry_ask(struct mount *m, pid_t thread, const char *name);
+/*
+ * Whether this is such a repeated request, and the kernel was given `node` on
+ * its new walk. Forgets the first one.
+ */
+bool retry_take(struct mount *m, pid_t thread, const char *name,
+		const struct node *node);
 
 /* Counts a process among those who publish or remove in a directory. */
 void insider_add(struct mount *m, struct node *directory,

@@ -34,7 +34,7 @@ enum node_kind {
 	NODE_READABLE /* the rendering of a published compiled_module */
 };
 
-enum { INSIDERS = 8 };
+enum { INSIDERS = 32 };
 
 /* What a directory node has beside its name. Guarded by the tree's lock. */
 struct node_directory {
@@ -43,15 +43,16 @@ struct node_directory {
 	ino_t inode;
 	struct node *privates; /* the private versions of its names */
 	/*
-	 * The processes that last published or removed something here. They
-	 * still see an .idx whose files are not all there, and a readable.py
-	 * whose compiled_module they have just removed: they are in the middle
-	 * of writing, or of rmtree.
+	 * The processes that last listed, published or removed something here.
+	 * They still see an .idx whose files are not all there, and a
+	 * readable.py whose compiled_module was just removed: they may be in
+	 * the middle of writing, or of rmtree, which unlinks what it listed.
 	 */
 	struct process insiders[INSIDERS];
 	unsigned insider_count;
 	struct version *hidden; /* the compiled_module whose readable.py was
 				   unlinked */
+	struct process copier;	/* who does not see its readable.py */
 	bool ghost; /* insiders see a readable.py without compiled_module */
 };
 
@@ -91,6 +92,7 @@ struct node {
 	struct node *parent; /* held; NULL for the root. The last place, when
 				the node is not attached any more */
 	char *name;
+	uint64_t seen;	    /* tree.clock when the kernel was last given it */
 	bool attached;	    /* `name` in `parent` shows this node */
 	struct node *next;  /* in its hash chain, or in parent's privates */
 	struct node *newer; /* the list of all nodes */
@@ -109,6 +111,7 @@ struct tree {
 	size_t bucket_count;
 	size_t count;
 	struct node *newest; /* of all nodes */
+	uint64_t clock;	     /* counts answers, to tell which came first */
 };
 
 /* `root` is the descriptor of the root directory, owned by the tree after. */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "compiler/artifact.h"
 #include "fs/mount/commit.h"
@@ -12,6 +14,8 @@
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
 #include "fs/store/publish.h"
+
+enum { CREATE_ATTEMPTS = 8 };
 
 static bool flags_write(int flags)
 {
@@ -57,19 +61,6 @@ static int open_worked_on(struct mount *m, struct node *node, int flags,
 	}
 	if (!err)
 		*out = h;
-	return err;
-}
-
-static int open_rendering(struct mount *m, struct node *node, int flags,
-			  struct caller *caller, struct handle **out)
-{
-	int err = rendering_open(m, node);
-
-	if (err)
-		return err;
-	err = new_handle(m, node, flags, caller, out);
-	if (err)
-		rendering_close(node);
 	return err;
 }
 
@@ -153,21 +144,48 @@ static int open_published(struct mount *m, struct node *node, int flags,
 			  const struct place *place, struct caller *caller,
 			  struct handle **out)
 {
-	bool repeated =
-		retry_take(m, caller->thread, place->parent, place->name);
+	pid_t thread = caller->thread;
+	bool repeated = retry_take(m, thread, place->name, node);
 	int err = 0;
 
 	if (!file_is_worked_on(node)) {
 		if (!repeated && !is_current(node, place))
-			err = -ESTALE;
-		else
-			err = verify(m, node, place);
+			return retry_ask(m, thread, place->name);
+		err = verify(m, node, place);
 	}
 	if (err == -ENOENT && !repeated)
-		err = -ESTALE;
-	if (err == -ESTALE)
-		retry_note(m, caller->thread, place->parent, place->name);
+		return retry_ask(m, thread, place->name);
 	return err ? err : open_worked_on(m, node, flags, caller, out);
+}
+
+static bool is_shown(const struct node *node, const struct place *place)
+{
+	const struct version *source = node->file.version;
+
+	return source && version_is_current(source, place->parent->directory.fd,
+					    RENDERING_SOURCE);
+}
+
+static int open_rendering(struct mount *m, struct node *node, int flags,
+			  const struct place *place, struct caller *caller,
+			  struct handle **out)
+{
+	bool repeated = retry_take(m, caller->thread, place->name, node);
+	int err = 0;
+
+	if (!node->file.version)
+		rendering_forget(m, place->parent);
+	if (!repeated && !is_shown(node, place))
+		return retry_ask(m, caller->thread, place->name);
+	err = rendering_open(m, node, place->parent);
+	if (err == -ENOENT && !repeated)
+		return retry_ask(m, caller->thread, place->name);
+	if (err)
+		return err;
+	err = new_handle(m, node, flags, caller, out);
+	if (err)
+		rendering_close(node);
+	return err;
 }
 
 static int open_file(struct mount *m, struct node *node, int flags,
@@ -196,12 +214,12 @@ int handle_open(struct mount *m, struct node *node, int flags,
 
 	if (node->kind == NODE_PRIVATE)
 		return open_worked_on(m, node, flags, caller, out);
-	if (node->kind == NODE_READABLE && !flags_write(flags))
-		return open_rendering(m, node, flags, caller, out);
 	err = node_place(&m->tree, node, &place);
 	if (err)
 		return err;
-	if (node->kind == NODE_READABLE)
+	if (node->kind == NODE_READABLE && !flags_write(flags))
+		err = open_rendering(m, node, flags, &place, caller, out);
+	else if (node->kind == NODE_READABLE)
 		err = begin_private(m, &place, NULL, caller);
 	else
 		err = open_file(m, node, flags, &place, caller, out);
@@ -224,10 +242,8 @@ static bool starts_private(struct mount *m, struct node *directory,
 	return true;
 }
 
-/* Somebody was faster: the kernel looks again, unless the caller minds. */
-static int refuse_existing(struct mount *m, struct node *directory,
-			   const char *name, bool exclusive,
-			   struct caller *caller)
+static int check_absent(struct mount *m, struct node *directory,
+			const char *name, struct caller *caller)
 {
 	struct found found;
 	int err = lookup_name(m, directory, name, caller, &found);
@@ -235,15 +251,24 @@ static int refuse_existing(struct mount *m, struct node *directory,
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	node_drop(&m->tree, found.node);
-	return exclusive ? -EEXIST : -ESTALE;
+	return -EEXIST;
+}
+
+static bool is_removed(const struct node *directory)
+{
+	struct stat st;
+
+	return fstat(directory->directory.fd, &st) == 0 && st.st_nlink == 0;
 }
 
 static int create_private(struct mount *m, struct node *directory,
-			  const char *name, mode_t mode, bool exclusive,
-			  struct caller *caller, struct found *found)
+			  const char *name, mode_t mode, struct caller *caller,
+			  struct found *found)
 {
-	int err = refuse_existing(m, directory, name, exclusive, caller);
+	int err = check_absent(m, directory, name, caller);
 
+	if (!err && is_removed(directory))
+		err = -ENOENT;
 	if (err)
 		return err;
 	err = private_begin(m, directory, name, NULL, mode, caller,
@@ -285,30 +310,87 @@ static int create_plain(struct mount *m, struct node *directory,
 }
 
 int node_create(struct mount *m, struct node *directory, const char *name,
-		mode_t mode, bool exclusive, struct caller *caller,
-		struct found *found)
+		mode_t mode, struct caller *caller, struct found *found)
 {
-	int err;
-
 	if (starts_private(m, directory, name))
-		return create_private(m, directory, name, mode, exclusive,
-				      caller, found);
-	err = create_plain(m, directory, name, mode, found);
-	return err == -EEXIST && !exclusive ? -ESTALE : err;
+		return create_private(m, directory, name, mode, caller, found);
+	return create_plain(m, directory, name, mode, found);
 }
 
-int handle_create(struct mount *m, struct node *directory, const char *name,
-		  mode_t mode, int flags, struct caller *caller,
-		  struct found *found, struct handle **out)
+/* Puts a private version in the place of what was found, for writing. */
+static int find_private(struct mount *m, struct node *directory,
+			const char *name, struct caller *caller,
+			struct found *found)
 {
-	int err = node_create(m, directory, name, mode, flags & O_EXCL, caller,
-			      found);
+	struct version *v = file_version(found->node);
+	struct node *private = NULL;
+	int err = private_begin(m, directory, name,
+				found->node->kind == NODE_FILE ? v : NULL, 0600,
+				caller, &private);
+
+	version_put(v);
+	if (err)
+		return err;
+	node_drop(&m->tree, found->node);
+	*found = (struct found){ private, TIMEOUT_NONE };
+	return 0;
+}
+
+/* What the caller meant to create is there by now, and that will do. */
+static int open_existing(struct mount *m, struct node *directory,
+			 const char *name, int flags, struct caller *caller,
+			 struct found *found, struct handle **out)
+{
+	int err = lookup_name(m, directory, name, caller, found);
+
+	if (err)
+		return err;
+	if (found->node->kind == NODE_DIRECTORY)
+		err = -EISDIR;
+	else if (found->node->kind == NODE_SYMLINK)
+		err = -ESTALE;
+	else if (found->node->kind == NODE_READABLE ||
+		 (found->node->kind == NODE_FILE && flags_write(flags) &&
+		  artifact_kind_of(name) != ARTIFACT_NONE))
+		err = find_private(m, directory, name, caller, found);
+	if (!err)
+		err = open_worked_on(m, found->node, flags, caller, out);
+	if (err)
+		node_drop(&m->tree, found->node);
+	return err;
+}
+
+static int create_new(struct mount *m, struct node *directory, const char *name,
+		      mode_t mode, int flags, struct caller *caller,
+		      struct found *found, struct handle **out)
+{
+	int err = node_create(m, directory, name, mode, caller, found);
 
 	if (err)
 		return err;
 	err = new_handle(m, found->node, flags, caller, out);
 	if (err)
 		node_drop(&m->tree, found->node);
+	return err;
+}
+
+int handle_create(struct mount *m, struct node *directory, const char *name,
+		  mode_t mode, int flags, struct caller *caller,
+		  struct found *found, struct handle **out)
+{
+	int err = -ENOENT;
+
+	if ((flags & O_EXCL) && strcmp(name, RENDERING_SOURCE) == 0)
+		rendering_hide(m, directory, caller);
+	/* Others may create and remove it meanwhile, but not for ever. */
+	for (int i = 0; i < CREATE_ATTEMPTS && err == -ENOENT; i++) {
+		err = create_new(m, directory, name, mode, flags, caller, found,
+				 out);
+		if (err != -EEXIST || (flags & O_EXCL))
+			return err;
+		err = open_existing(m, directory, name, flags, caller, found,
+				    out);
+	}
 	return err;
 }
 

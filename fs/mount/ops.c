@@ -72,6 +72,7 @@ static int give(struct mount *m, const struct found *found,
 	if (!err) {
 		tree_lock(&m->tree);
 		found->node->lookups++;
+		found->node->seen = ++m->tree.clock;
 		tree_unlock(&m->tree);
 	}
 	node_drop(&m->tree, found->node);
@@ -210,7 +211,7 @@ static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 	(void)device;
 	if (S_ISREG(mode))
 		err = node_create(mount_of(req), node_of(req, parent), name,
-				  mode, true, &caller, &found);
+				  mode, &caller, &found);
 	reply_entry(req, err, &found);
 }
 

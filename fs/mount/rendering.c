@@ -8,9 +8,15 @@
 #include "fs/mount/file.h"
 #include "fs/own.h"
 
-enum {
-	INO_OF_RENDERING = 1 /* differs from its source's in this bit */
-};
+/*
+ * One less than its source's, which is odd: cp(1) copies a directory in the
+ * order of the inode numbers, and a readable.py must be copied, as an ordinary
+ * file, before a compiled_module that brings its own.
+ */
+static uint64_t rendering_ino(uint64_t source)
+{
+	return source & ~UINT64_C(1);
+}
 
 bool rendering_is_name(const char *name)
 {
@@ -167,7 +173,7 @@ static int new_node(struct mount *m, struct node *directory,
 		const struct manifest_meta *meta = version_meta(source);
 
 		node->file.version = version_get(source);
-		node->file.ino = meta->ino ^ INO_OF_RENDERING;
+		node->file.ino = rendering_ino(meta->ino);
 		node->file.mtime.tv_sec = meta->mtime_sec;
 		node->file.mtime.tv_nsec = meta->mtime_nsec;
 		node->file.ctime = version_changed(source);
@@ -194,6 +200,37 @@ static bool sees_ghost(struct mount *m, struct node *directory,
 	return insider_is(m, directory, &process);
 }
 
+static bool is_copier(struct mount *m, struct node *directory,
+		      struct caller *caller)
+{
+	struct process copier;
+	struct process process;
+
+	tree_lock(&m->tree);
+	copier = directory->directory.copier;
+	tree_unlock(&m->tree);
+	if (!copier.id)
+		return false;
+	process = caller_process(caller);
+	return process_equal(&copier, &process);
+}
+
+static void set_copier(struct mount *m, struct node *directory,
+		       const struct process *copier)
+{
+	tree_lock(&m->tree);
+	directory->directory.copier = *copier;
+	tree_unlock(&m->tree);
+}
+
+void rendering_hide(struct mount *m, struct node *directory,
+		    struct caller *caller)
+{
+	struct process process = caller_process(caller);
+
+	set_copier(m, directory, &process);
+}
+
 int rendering_lookup(struct mount *m, struct node *directory,
 		     struct caller *caller, struct node **out)
 {
@@ -204,31 +241,46 @@ int rendering_lookup(struct mount *m, struct node *directory,
 		return new_node(m, directory, NULL, out);
 	if (err)
 		return err;
-	*out = cached_node(m, directory);
-	if (!*out)
+	if (is_copier(m, directory, caller))
+		err = -ENOENT;
+	if (!err)
+		*out = cached_node(m, directory);
+	if (!err && !*out)
 		err = new_node(m, directory, source, out);
 	version_put(source);
 	return err;
 }
 
-int rendering_open(struct mount *m, struct node *node)
+/* With node.lock held. */
+static int need_text(struct mount *m, struct node_file *file)
 {
 	struct writer text = writer_upto(READABLE_MAX);
-	struct node_file *file = &node->file;
-	int err = 0;
+	int err;
 
-	if (!file->version)
-		return -ENOENT;
+	if (file->text)
+		return 0;
+	err = rendering_make(m, file->version, &text);
+	if (!err)
+		file->text = writer_take(&text, &file->text_size);
+	writer_free(&text);
+	return err;
+}
+
+int rendering_open(struct mount *m, struct node *node, struct node *directory)
+{
+	struct node_file *file = &node->file;
+	int err = -ENOENT;
+
+	if (file->version)
+		err = version_verify(m->store, file->version,
+				     directory->directory.fd, RENDERING_SOURCE);
+	if (err)
+		return err;
 	pthread_mutex_lock(&node->lock);
-	if (!file->text) {
-		err = rendering_make(m, file->version, &text);
-		if (!err)
-			file->text = writer_take(&text, &file->text_size);
-	}
+	err = need_text(m, file);
 	if (!err)
 		file->handles++;
 	pthread_mutex_unlock(&node->lock);
-	writer_free(&text);
 	return err;
 }
 
@@ -293,6 +345,13 @@ void rendering_published(struct mount *m, struct node *directory)
 	unlinkat(directory->directory.fd, RENDERING_NAME, 0);
 }
 
+void rendering_forget(struct mount *m, struct node *directory)
+{
+	tree_lock(&m->tree);
+	directory->directory.ghost = false;
+	tree_unlock(&m->tree);
+}
+
 void rendering_orphaned(struct mount *m, struct node *directory)
 {
 	bool hidden;
@@ -316,8 +375,10 @@ int rendering_accept(struct mount *m, struct node *directory,
 	if (!err && (text.size != view->size ||
 		     memcmp(text.bytes, view->bytes, view->size) != 0))
 		err = -EROFS;
-	if (!err)
+	if (!err) {
 		set_hidden(m, directory, NULL, false);
+		set_copier(m, directory, &(struct process){ 0 });
+	}
 	version_put(source);
 	writer_free(&text);
 	return err;

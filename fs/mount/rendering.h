@@ -33,18 +33,31 @@ int rendering_make(struct mount *m, struct version *source, struct writer *out);
 int rendering_lookup(struct mount *m, struct node *directory,
 		     struct caller *caller, struct node **out);
 
-/* Makes the text of an open node available, until the last one is done. */
-int rendering_open(struct mount *m, struct node *node);
+/*
+ * Makes the text of an open node available, until the last one is done. -ENOENT
+ * when the source is damaged, or was removed.
+ */
+int rendering_open(struct mount *m, struct node *node, struct node *directory);
+/* An insider has met the readable.py of a removed compiled_module. */
+void rendering_forget(struct mount *m, struct node *directory);
 void rendering_close(struct node *node);
 ssize_t rendering_read(struct node *node, uint64_t offset, void *bytes,
 		       size_t size);
+
+/*
+ * The caller creates a compiled_module with O_EXCL, as cp(1) and tar(1) do: it
+ * may create its copy of the readable.py in the same way, and so must not see
+ * this one until it has.
+ */
+void rendering_hide(struct mount *m, struct node *directory,
+		    struct caller *caller);
 
 /* Unlinks it: not shown until another compiled_module is published. */
 int rendering_unlink(struct mount *m, struct node *directory);
 
 /* A compiled_module was published there: shows the new one's. */
 void rendering_published(struct mount *m, struct node *directory);
-/* It was removed there, by a process that counts as an insider. */
+/* It was removed there: insiders may still unlink its readable.py. */
 void rendering_orphaned(struct mount *m, struct node *directory);
 
 /*

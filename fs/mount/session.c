@@ -125,7 +125,8 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 		       int ready_fd)
 {
 	const struct log log = { .to_syslog = !o->foreground,
-				 .level = LOG_LEVEL_INFO };
+				 .level = o->debug ? LOG_LEVEL_INFO
+						   : LOG_LEVEL_WARNING };
 	const struct store_config config = { .create = true, .log = &log };
 	struct mounted mounted = { .ready = on_ready, .ready_fd = ready_fd };
 	struct store *store;
