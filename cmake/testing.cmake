@@ -26,7 +26,7 @@ function(tacfs_unit_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} PkgConfig::CMOCKA)
   add_test(NAME ${name} COMMAND ${name})
   tacfs_test(${name} unit)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
 # tacfs_fuzz_target(NAME SOURCES file... CORPUS dir... LINK library...): one
