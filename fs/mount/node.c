@@ -40,7 +40,8 @@ struct node *tree_find(struct tree *tree, const struct node *parent,
 {
 	struct node *node = tree->buckets[bucket_of(tree, parent, name)];
 
-	while (node && (node->parent != parent || strcmp(node->name, name)))
+	while (node &&
+	       (node->parent != parent || strcmp(node->name, name) != 0))
 		node = node->next;
 	return node;
 }

@@ -12,7 +12,7 @@ static struct node *find(struct node *directory, const char *name,
 {
 	struct node *node = directory->directory.privates;
 
-	while (node && (strcmp(node->name, name) ||
+	while (node && (strcmp(node->name, name) != 0 ||
 			(owner && !process_equal(&node->file.owner, owner))))
 		node = node->next;
 	return node;

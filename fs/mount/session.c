@@ -191,9 +191,12 @@ int session_run(const struct mount_options *o, struct fuse_args *args)
 {
 	struct mount_options absolute = *o;
 	AUTO_FREE char *mountpoint = realpath(o->mountpoint, NULL);
+	struct stat st;
 
-	if (!mountpoint)
+	if (!mountpoint || stat(mountpoint, &st) < 0)
 		return complain(o->mountpoint, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return complain(o->mountpoint, strerror(ENOTDIR));
 	absolute.mountpoint = mountpoint;
 	return o->foreground ? run_mounted(&absolute, args, -1)
 			     : run_in_background(&absolute, args);
