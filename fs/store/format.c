@@ -55,32 +55,44 @@ static bool is_printable(const char *text, size_t size)
 	return true;
 }
 
+/* Where the value of a line begins: 0 when the line is not of this key. */
+static size_t value_start(const char *line, size_t size, const char *key)
+{
+	size_t colon = strlen(key);
+
+	if (size <= colon || memcmp(line, key, colon) != 0 ||
+	    line[colon] != ':')
+		return 0;
+	if (size == colon + 1)
+		return size; /* an empty value */
+	return line[colon + 1] == ' ' && size > colon + 2 ? colon + 2 : 0;
+}
+
 /* The value of the next line, which must be "KEY:" or "KEY: VALUE". */
 static void take_value(struct lines *lines, const char *key,
 		       char value[VALUE_SIZE])
 {
-	size_t left = (size_t)(lines->end - lines->pos);
-	const char *newline = left ? memchr(lines->pos, '\n', left) : NULL;
-	const char *text = lines->pos + strlen(key) + 1;
-	size_t size;
+	const char *line = lines->pos;
+	size_t left = (size_t)(lines->end - line);
+	const char *newline = left ? memchr(line, '\n', left) : NULL;
+	size_t size = newline ? (size_t)(newline - line) : 0;
+	size_t start = value_start(line, size, key);
 
 	value[0] = '\0';
 	if (lines->err)
 		return;
-	if (!newline || text > newline || text[-1] != ':' ||
-	    memcmp(lines->pos, key, strlen(key)) != 0 ||
-	    (text < newline && *text++ != ' ')) {
+	if (!start) {
 		refuse(lines, -EBADMSG, "FORMAT has no line '%s:' in its place",
 		       key);
 		return;
 	}
-	size = (size_t)(newline - text);
-	if (size >= VALUE_SIZE || !is_printable(text, size)) {
+	if (size - start >= VALUE_SIZE ||
+	    !is_printable(line + start, size - start)) {
 		refuse(lines, -EBADMSG, "FORMAT has a malformed '%s:'", key);
 		return;
 	}
-	memcpy(value, text, size);
-	value[size] = '\0';
+	memcpy(value, line + start, size - start);
+	value[size - start] = '\0';
 	lines->pos = newline + 1;
 }
 

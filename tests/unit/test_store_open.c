@@ -247,6 +247,7 @@ static void what_a_later_program_made_is_refused_by_name(void **state)
 		{ "features:", "features: holes", "'features: holes'",
 		  -ENOTSUP },
 		{ "features:", "feature:", "'features:'", -EBADMSG },
+		{ "features:", "features: ", "'features:'", -EBADMSG },
 		{ "features:", "features:\nmore: 1", "too many", -EBADMSG },
 		{ "seed:", "seed: 0", "'seed:'", -EBADMSG },
 		{ "uuid:", "uuid: 0", "'uuid:'", -EBADMSG },
