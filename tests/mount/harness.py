@@ -21,6 +21,7 @@ import itertools
 import os
 import pickle
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -208,6 +209,18 @@ _running = []
 def _discard_all():
     for mount in list(_running):
         mount.discard()
+
+
+def _stop(number, _frame):
+    """SIGTERM: the supervisor wants an end, or has itself been killed."""
+    for pid in supervisor.descendants(os.getpid()):
+        supervisor.kill(pid)
+    _discard_all()
+    for path, _ in supervisor.mounts_below(test_root()):
+        supervisor.unmount_lazily(path)
+    if not supervisor.mounts_below(test_root()):
+        shutil.rmtree(test_root(), ignore_errors=True)
+    os._exit(128 + number)
 
 
 class Remote:
@@ -465,7 +478,7 @@ class TimedResult(unittest.TextTestResult):
 
 def _run_tests():
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _stop)
     os.umask(0o022)
     program = unittest.main(
         module="__main__", exit=False, testRunner=unittest.TextTestRunner(

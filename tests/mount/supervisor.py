@@ -115,6 +115,13 @@ def print_logs(root, lines=60):
                       file=sys.stderr)
 
 
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class Supervisor:
     def __init__(self, limit):
         self.limit = limit
@@ -186,10 +193,7 @@ class Supervisor:
 
     def stop_descendants(self):
         for pid in descendants(os.getpid()):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kill(pid)
         deadline = time.monotonic() + GRACE
         while descendants(os.getpid()) and time.monotonic() < deadline:
             self.reap()
