@@ -57,7 +57,7 @@ int compiled_module_read(const void *bytes, size_t size,
 	if (!err)
 		take_parts(&pickle, module);
 	arena_free(&arena);
-	return err == -EBADMSG ? explain(bytes, size, fault) : err;
+	return err && err != -ENOMEM ? explain(bytes, size, fault) : err;
 }
 
 bool compiled_module_is_known(const struct compiled_module *module)
@@ -79,10 +79,11 @@ static void judge_code(const struct compiled_module *module, const void *bytes,
 	const uint8_t *code = module->compiled_fn.bytes;
 	struct found found;
 	struct fault fault;
+	int err = detect_python(code, module->compiled_fn.size,
+				module->protocol, &arena, &found, &fault);
 
-	if (detect_python(code, module->compiled_fn.size, module->protocol,
-			  &arena, &found, &fault))
-		verdict_set(verdict, FOREIGN,
+	if (err)
+		verdict_set(verdict, err == -ENOMEM ? UNSOUND : FOREIGN,
 			    (size_t)(code - (const uint8_t *)bytes) +
 				    fault.where,
 			    "compiled_fn: %s", fault.why);

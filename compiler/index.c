@@ -136,14 +136,16 @@ void index_read(const void *bytes, size_t size, struct verdict *verdict,
 	json_error_t error;
 	json_t *root;
 
+	if (names)
+		*names = (struct index_names){ NULL, NULL, 0 };
+	if (is_foreign(bytes, size)) {
+		verdict_set(verdict, FOREIGN, 0, "not a graph engine's .idx");
+		return;
+	}
 	if (!size || size > INDEX_SIZE_MAX) {
 		verdict_set(verdict, UNSOUND, 0,
 			    size ? "the file is too large"
 				 : "the file is empty");
-		return;
-	}
-	if (is_foreign(bytes, size)) {
-		verdict_set(verdict, FOREIGN, 0, "not a graph engine's .idx");
 		return;
 	}
 	root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);

@@ -23,8 +23,9 @@ struct index_names {
 
 /*
  * Judges an .idx, and gives the files it names: older ones hold a path before
- * the name, which is dropped. `names` may be NULL; index_names_free() it after
- * a verdict other than UNSOUND.
+ * the name, which is dropped. What does not start as an object of JSON is
+ * FOREIGN; git's pack indexes end in .idx, too. `names` may be NULL; it holds
+ * nothing unless the verdict is SOUND; index_names_free() it.
  */
 void index_read(const void *bytes, size_t size, struct verdict *verdict,
 		struct index_names *names);

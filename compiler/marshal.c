@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "compiler/memory.h"
 #include "compiler/python/number.h"
 
 enum { FLAG_REF = 0x80 };
@@ -38,10 +39,13 @@ ATOM(stop_iteration, "<class 'StopIteration'>", HASH_NEVER, 0);
 
 static void *allocate(struct loader *l, size_t count, size_t size)
 {
-	void *memory = l->in->err ? NULL : arena_array(l->arena, count, size);
+	int err = 0;
+	void *memory = NULL;
 
-	if (!memory)
-		reader_fail(l->in, -ENOMEM, "more memory needed than allowed");
+	if (!l->in->err)
+		memory = memory_take(l->arena, count, size, &err);
+	if (err)
+		reader_fail(l->in, err, memory_why(err));
 	return memory;
 }
 
@@ -56,11 +60,12 @@ static struct value *new_value(struct loader *l, enum value_type type)
 	return value;
 }
 
-/* What number_of_float() and such return: NULL is out of memory. */
-static const struct value *need(struct loader *l, const struct value *value)
+/* What number_of_float() and such have returned. */
+static const struct value *checked(struct loader *l, const struct value *value,
+				   int err)
 {
-	if (!value)
-		reader_fail(l->in, -ENOMEM, "more memory needed than allowed");
+	if (err)
+		reader_fail(l->in, err, memory_why(err));
 	return l->in->err ? NULL : value;
 }
 
@@ -130,19 +135,30 @@ static double read_double(struct loader *l)
 
 static const struct value *read_float(struct loader *l)
 {
-	return need(l, number_of_float(l->arena, read_double(l)));
+	int err = 0;
+	const struct value *value =
+		number_of_float(l->arena, read_double(l), &err);
+
+	return checked(l, value, err);
 }
 
 static const struct value *read_complex(struct loader *l)
 {
 	double real = read_double(l);
+	int err = 0;
+	const struct value *value =
+		number_of_complex(l->arena, real, read_double(l), &err);
 
-	return need(l, number_of_complex(l->arena, real, read_double(l)));
+	return checked(l, value, err);
 }
 
 static const struct value *read_int(struct loader *l)
 {
-	return need(l, number_of_int32(l->arena, (int32_t)reader_le32(l->in)));
+	int32_t number = (int32_t)reader_le32(l->in);
+	int err = 0;
+	const struct value *value = number_of_int32(l->arena, number, &err);
+
+	return checked(l, value, err);
 }
 
 static const struct value *read_long(struct loader *l)
@@ -150,6 +166,8 @@ static const struct value *read_long(struct loader *l)
 	int32_t number = (int32_t)reader_le32(l->in);
 	size_t count = number < 0 ? -(size_t)number : (size_t)number;
 	const uint8_t *digits = reader_take(l->in, 2 * count);
+	const struct value *value;
+	int err = 0;
 
 	if (!digits)
 		return NULL;
@@ -158,7 +176,8 @@ static const struct value *read_long(struct loader *l)
 			reader_fail(l->in, -EBADMSG, "an int's digit is bad");
 	if (count && !digits[2 * count - 1] && !digits[2 * count - 2])
 		reader_fail(l->in, -EBADMSG, "an int starts with a zero");
-	return need(l, number_of_digits(l->arena, digits, count, number < 0));
+	value = number_of_digits(l->arena, digits, count, number < 0, &err);
+	return checked(l, value, err);
 }
 
 static void read_items(struct loader *l, size_t count, struct items *items)

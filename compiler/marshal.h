@@ -35,8 +35,8 @@ struct marshal {
 /*
  * Reads one code object that fills the input. Everything in *marshal points
  * into the input or the arena. Returns 0; -EBADMSG when the input is not that;
- * -E2BIG when it is nested too deeply; -ENOMEM when the arena is used up.
- * in->err, in->why and in->where tell the same and more.
+ * -E2BIG when it is nested too deeply or wants more than the arena's limit;
+ * -ENOMEM. in->err, in->why and in->where tell the same and more.
  */
 int marshal_read(struct reader *in, enum code_layout layout,
 		 struct arena *arena, struct marshal *marshal);

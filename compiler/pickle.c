@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "compiler/memory.h"
 #include "compiler/pickle_stream.h"
 
 enum {
@@ -74,11 +75,12 @@ static void *refuse(struct machine *m, const char *why)
 
 static void *allocate(struct machine *m, size_t count, size_t size)
 {
-	void *memory = arena_array(m->arena, count, size);
+	int err = 0;
+	void *memory = memory_take(m->arena, count, size, &err);
 
 	if (!memory && !m->err) {
-		m->err = -ENOMEM;
-		m->why = "more memory needed than allowed";
+		m->err = err;
+		m->why = memory_why(err);
 	}
 	return memory;
 }

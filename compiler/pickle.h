@@ -70,8 +70,9 @@ struct pickle {
 /*
  * Reads a pickled ModelCacheArtifact that fills the input. What is read points
  * into the input and the arena. Returns 0; -EBADMSG when it is anything else,
- * broken or foreign: pickle_scan() tells which; -ENOMEM when the arena is used
- * up. On failure *why (static) and *where say what was refused.
+ * broken or foreign: pickle_scan() tells which; -E2BIG when it wants more than
+ * the arena's limit; -ENOMEM. On failure *why (static) and *where say what was
+ * refused.
  */
 int pickle_read(const void *bytes, size_t size, struct arena *arena,
 		struct pickle *pickle, const char **why, size_t *where);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "compiler/memory.h"
 #include "compiler/python/program.h"
 #include "compiler/python/rules.h"
 
@@ -22,7 +23,7 @@ static int read_layout(const void *bytes, size_t size, enum code_layout layout,
 	struct reader in = reader_over(bytes, size);
 	int err = marshal_read(&in, layout, arena, marshal);
 
-	if (err && (!fault->why || in.where > fault->where)) {
+	if (err && (!fault->why || err == -ENOMEM || in.where > fault->where)) {
 		fault->why = in.why;
 		fault->where = in.where;
 	}
@@ -120,40 +121,52 @@ static const struct python *break_tie(const struct fits *fits,
 	return newest;
 }
 
-static int out_of_memory(struct fault *fault)
+static int no_memory(int err, struct fault *fault)
 {
-	*fault = (struct fault){ "more memory needed than allowed", 0 };
-	return -ENOMEM;
+	*fault = (struct fault){ memory_why(err), 0 };
+	return err;
 }
 
-/* Reads one layout and scores its Pythons; -EBADMSG when it does not parse. */
-static int try_layout(const void *bytes, size_t size, enum code_layout layout,
-		      struct arena *arena, struct marshal *marshal,
-		      struct fits *fits, struct fault *fault)
+/* Reads what it can of both layouts, and scores the Pythons of each. */
+static int try_layouts(const void *bytes, size_t size, struct arena *arena,
+		       struct marshal marshals[static 2], struct fits *fits,
+		       struct fault *fault)
 {
-	int err = read_layout(bytes, size, layout, arena, marshal, fault);
+	static const enum code_layout layouts[] = { LAYOUT_NEW, LAYOUT_OLD };
+	int err, failure = 0;
+	bool any = false;
 
-	return err ? err : fit_layout(layout, marshal, fits);
+	for (size_t i = 0; i < 2; i++) {
+		struct marshal *marshal = &marshals[layouts[i]];
+
+		err = read_layout(bytes, size, layouts[i], arena, marshal,
+				  fault);
+		if (err == -ENOMEM)
+			return err;
+		if (err) {
+			failure = failure == -E2BIG ? failure : err;
+			continue;
+		}
+		any = true;
+		err = fit_layout(layouts[i], marshal, fits);
+		if (err)
+			return no_memory(err, fault);
+	}
+	return any ? 0 : failure;
 }
 
 int detect_python(const void *bytes, size_t size, unsigned protocol,
 		  struct arena *arena, struct found *found, struct fault *fault)
 {
-	static const enum code_layout layouts[] = { LAYOUT_NEW, LAYOUT_OLD };
 	struct marshal marshals[2];
 	struct fits fits = { 0 };
 	const struct python *python;
-	int errs[2];
+	int err;
 
 	*fault = (struct fault){ 0 };
-	for (size_t i = 0; i < 2; i++) {
-		errs[i] = try_layout(bytes, size, layouts[i], arena,
-				     &marshals[layouts[i]], &fits, fault);
-		if (errs[i] == -ENOMEM)
-			return out_of_memory(fault);
-	}
-	if (errs[0] && errs[1])
-		return errs[0] == -E2BIG ? errs[0] : errs[1];
+	err = try_layouts(bytes, size, arena, marshals, &fits, fault);
+	if (err)
+		return err;
 	keep_best(&fits);
 	python = break_tie(&fits, protocol);
 	if (!python) {
@@ -178,8 +191,8 @@ int detect_given(const void *bytes, size_t size, const struct python *python,
 	if (err)
 		return err;
 	err = fit_python(index_of(python->minor), &marshal, &fits);
-	if (err == -ENOMEM)
-		return out_of_memory(fault);
+	if (err && err != -EBADMSG)
+		return no_memory(err, fault);
 	if (err) {
 		*fault = (struct fault){
 			"that Python has not written this bytecode", 0

@@ -17,8 +17,8 @@ struct dis_options {
  * Writes the disassembly that `python` prints. Changes *marshal (sets get their
  * order), so call it once for a marshal_read(). Returns 0; -EBADMSG, with *why
  * a static string, when that Python has not written this; -E2BIG as
- * set_order(); -ENOMEM; -EFBIG when the writer's limit was met. On failure a
- * part of the text may have been written.
+ * set_order() and memory_take(); -ENOMEM; -EFBIG when the writer's limit was
+ * met. On failure a part of the text may have been written.
  */
 int dis_write(struct writer *out, const struct python *python,
 	      struct marshal *marshal, struct arena *arena,

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "codec/reader.h"
+#include "compiler/memory.h"
 #include "compiler/python/program.h"
 
 enum { MORE = 0x40, ENTRY_SIZE_MIN = 4, NUMBER_MAX = 1 << 30 };
@@ -43,11 +44,12 @@ int handlers_read(const struct code *code, struct arena *arena,
 	struct reader in =
 		reader_over(code->exceptions.bytes, code->exceptions.size);
 	struct handlers out = { 0 };
+	int err = 0;
 
-	out.at = arena_array(arena, code->exceptions.size / ENTRY_SIZE_MIN,
-			     sizeof(*out.at));
+	out.at = memory_take(arena, code->exceptions.size / ENTRY_SIZE_MIN,
+			     sizeof(*out.at), &err);
 	if (!out.at)
-		return -ENOMEM;
+		return err;
 	while (reader_left(&in)) {
 		struct handler handler = read_handler(&in);
 

@@ -28,7 +28,7 @@ struct handlers {
 
 /*
  * An entry that is cut off at the end is dropped, as CPython does. Returns 0;
- * -EBADMSG when a number is out of all proportion; -ENOMEM.
+ * -EBADMSG when a number is out of all proportion; or as memory_take().
  */
 int handlers_read(const struct code *code, struct arena *arena,
 		  struct handlers *handlers);

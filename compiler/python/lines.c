@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "codec/reader.h"
+#include "compiler/memory.h"
 #include "compiler/python/program.h"
 
 enum {
@@ -143,9 +144,10 @@ int lines_read(const struct python *python, const struct code *code,
 	int err = 0;
 
 	/* A byte or two an entry, and one more of 3.8's and 3.9's. */
-	out.at = arena_array(arena, code->lines.size + 1, sizeof(*out.at));
+	out.at =
+		memory_take(arena, code->lines.size + 1, sizeof(*out.at), &err);
 	if (!out.at)
-		return -ENOMEM;
+		return err;
 	if (python->minor < 10)
 		read_lnotab(code, &out);
 	else if (python->minor == 10)

@@ -27,8 +27,8 @@ struct lines {
 };
 
 /*
- * Returns 0; -EBADMSG when the table is no table (never before 3.11); -ENOMEM
- * when the arena is used up.
+ * Returns 0; -EBADMSG when the table is no table (never before 3.11); or as
+ * memory_take().
  */
 int lines_read(const struct python *python, const struct code *code,
 	       struct arena *arena, struct lines *lines);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/memory.h"
 #include "compiler/python/float_text.h"
 
 #define HASH_MODULUS ((UINT64_C(1) << 61) - 1)
@@ -20,10 +21,10 @@ enum {
 /* Since 3.10 a NaN hashes by its address, so it has HASH_NEVER. */
 static const struct value *new_atom(struct arena *arena, const char *text,
 				    size_t size, uint64_t hash,
-				    uint8_t hash_since)
+				    uint8_t hash_since, int *err)
 {
-	struct value *value = arena_alloc(arena, sizeof(*value));
-	uint8_t *bytes = arena_alloc(arena, size);
+	struct value *value = memory_take(arena, 1, sizeof(*value), err);
+	uint8_t *bytes = memory_take(arena, size, 1, err);
 
 	if (!value || !bytes)
 		return NULL;
@@ -40,13 +41,14 @@ static uint64_t with_sign(uint64_t hash, bool negative)
 	return negative ? -hash : hash;
 }
 
-const struct value *number_of_int32(struct arena *arena, int32_t number)
+const struct value *number_of_int32(struct arena *arena, int32_t number,
+				    int *err)
 {
 	char text[16];
 	int size = snprintf(text, sizeof(text), "%d", number);
 
 	return new_atom(arena, text, (size_t)size, (uint64_t)(int64_t)number,
-			HASH_ALWAYS);
+			HASH_ALWAYS, err);
 }
 
 /* 2^shift * hash, modulo HASH_MODULUS; shift is below 61. */
@@ -99,7 +101,7 @@ static size_t digits_text(const uint8_t *digits, size_t count, char *text)
 }
 
 const struct value *number_of_digits(struct arena *arena, const uint8_t *digits,
-				     size_t count, bool negative)
+				     size_t count, bool negative, int *err)
 {
 	char text[1 + 9 * LIMBS_MAX + 1] = "-";
 	uint64_t hash = with_sign(hash_digits(digits, count), negative);
@@ -108,13 +110,13 @@ const struct value *number_of_digits(struct arena *arena, const uint8_t *digits,
 	if (count <= MARSHAL_DIGITS_MAX)
 		size = digits_text(digits, count, text + 1);
 	if (!count)
-		return new_atom(arena, "0", 1, 0, HASH_ALWAYS);
+		return new_atom(arena, "0", 1, 0, HASH_ALWAYS, err);
 	if (!size || size > INT_DIGITS_MAX)
 		return new_atom(arena, NUMBER_TOO_LONG, strlen(NUMBER_TOO_LONG),
-				hash, HASH_ALWAYS);
+				hash, HASH_ALWAYS, err);
 	if (negative)
-		return new_atom(arena, text, size + 1, hash, HASH_ALWAYS);
-	return new_atom(arena, text + 1, size, hash, HASH_ALWAYS);
+		return new_atom(arena, text, size + 1, hash, HASH_ALWAYS, err);
+	return new_atom(arena, text + 1, size, hash, HASH_ALWAYS, err);
 }
 
 static uint64_t hash_float(double number)
@@ -144,17 +146,18 @@ static uint64_t float_part(double number)
 	return hash == UINT64_MAX ? UINT64_MAX - 1 : hash;
 }
 
-const struct value *number_of_float(struct arena *arena, double number)
+const struct value *number_of_float(struct arena *arena, double number,
+				    int *err)
 {
 	char text[FLOAT_TEXT_SIZE];
 	size_t size = float_text(number, true, false, text);
 
 	return new_atom(arena, text, size, float_part(number),
-			isnan(number) ? HASH_NEVER : HASH_ALWAYS);
+			isnan(number) ? HASH_NEVER : HASH_ALWAYS, err);
 }
 
 const struct value *number_of_complex(struct arena *arena, double real,
-				      double imaginary)
+				      double imaginary, int *err)
 {
 	bool both = real != 0 || signbit(real);
 	char text[2 * FLOAT_TEXT_SIZE + 3] = "";
@@ -171,7 +174,8 @@ const struct value *number_of_complex(struct arena *arena, double real,
 		text[size++] = ')';
 	return new_atom(arena, text, size, hash,
 			isnan(real) || isnan(imaginary) ? HASH_NEVER
-							: HASH_ALWAYS);
+							: HASH_ALWAYS,
+			err);
 }
 
 #define TUPLE_PRIME_1 UINT64_C(11400714785074694791)

@@ -12,11 +12,13 @@
 #include "codec/arena.h"
 #include "compiler/python/value.h"
 
-/* Each returns NULL when the arena is used up. */
-const struct value *number_of_int32(struct arena *arena, int32_t number);
-const struct value *number_of_float(struct arena *arena, double number);
+/* Each returns NULL, and why in *err, as memory_take() does. */
+const struct value *number_of_int32(struct arena *arena, int32_t number,
+				    int *err);
+const struct value *number_of_float(struct arena *arena, double number,
+				    int *err);
 const struct value *number_of_complex(struct arena *arena, double real,
-				      double imaginary);
+				      double imaginary, int *err);
 
 /*
  * From `count` digits of 15 bits, each two bytes, the lowest first. Python
@@ -24,7 +26,7 @@ const struct value *number_of_complex(struct arena *arena, double real,
  * NUMBER_TOO_LONG.
  */
 const struct value *number_of_digits(struct arena *arena, const uint8_t *digits,
-				     size_t count, bool negative);
+				     size_t count, bool negative, int *err);
 
 #define NUMBER_TOO_LONG "<int of more than 4300 digits>"
 

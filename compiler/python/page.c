@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compiler/python/page.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
+#include "compiler/memory.h"
 #include "compiler/python/lines.h"
 
 enum {
@@ -121,13 +121,14 @@ static void add_label(struct page *page, uint64_t offset)
 static int number_labels(struct page *page, struct arena *arena)
 {
 	size_t jumps = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < page->program.count; i++)
 		jumps += page->program.instructions[i].target != NO_TARGET;
-	page->labels = arena_array(arena, jumps + 3 * page->handlers.count,
-				   sizeof(*page->labels));
+	page->labels = memory_take(arena, jumps + 3 * page->handlers.count,
+				   sizeof(*page->labels), &err);
 	if (!page->labels)
-		return -ENOMEM;
+		return err;
 	for (size_t i = 0; i < page->program.count; i++)
 		if (page->program.instructions[i].target != NO_TARGET)
 			add_label(page, page->program.instructions[i].target);
@@ -152,13 +153,14 @@ size_t page_label(const struct page *page, uint64_t offset)
 static int allocate_marks(struct page *page, struct arena *arena)
 {
 	size_t count = page->program.count;
+	int err = 0;
 
-	page->marks = arena_array(arena, count, sizeof(*page->marks));
+	page->marks = memory_take(arena, count, sizeof(*page->marks), &err);
 	page->line_numbers =
-		arena_array(arena, count, sizeof(*page->line_numbers));
-	page->is_target = arena_array(arena, count, sizeof(*page->is_target));
-	return page->marks && page->line_numbers && page->is_target ? 0
-								    : -ENOMEM;
+		memory_take(arena, count, sizeof(*page->line_numbers), &err);
+	page->is_target =
+		memory_take(arena, count, sizeof(*page->is_target), &err);
+	return err;
 }
 
 /* Found once: the object may be shown as often as it is referred to. */
@@ -166,12 +168,13 @@ static int find_nested(struct page *page, const struct code *code,
 		       struct arena *arena)
 {
 	size_t count = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < code->consts.count; i++)
 		count += code->consts.at[i]->type == VALUE_CODE;
-	page->nested = arena_array(arena, count, sizeof(void *));
+	page->nested = memory_take(arena, count, sizeof(void *), &err);
 	if (!page->nested)
-		return -ENOMEM;
+		return err;
 	for (size_t i = 0; i < code->consts.count; i++)
 		if (code->consts.at[i]->type == VALUE_CODE)
 			page->nested[page->nested_count++] =
@@ -224,12 +227,12 @@ int page_of(const struct python *python, struct code *code, struct arena *arena,
 	    const struct page **page, const char **why)
 {
 	struct page *made;
-	int err;
+	int err = 0;
 
 	if (!code->page) {
-		made = arena_alloc(arena, sizeof(*made));
+		made = memory_take(arena, 1, sizeof(*made), &err);
 		if (!made)
-			return -ENOMEM;
+			return err;
 		*why = "a table of lines or exceptions is damaged";
 		err = make_page(python, code, arena, made, why);
 		if (err)

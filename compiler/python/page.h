@@ -34,7 +34,7 @@ struct page {
 /*
  * The page of a code object, made at the first call and kept in code->page, so
  * ask with one Python only. Returns 0; -EBADMSG, with *why a static string,
- * when that Python has not written this; -ENOMEM when the arena is used up.
+ * when that Python has not written this; or as memory_take().
  */
 int page_of(const struct python *python, struct code *code, struct arena *arena,
 	    const struct page **page, const char **why);

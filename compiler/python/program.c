@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "compiler/memory.h"
+
 enum { EXTENDED_ARGS_MAX = 3 };
 
 struct decoder {
@@ -204,13 +206,14 @@ int program_read(const struct python *python, const struct code *code,
 {
 	struct program out = { .units = code->bytecode.size / UNIT };
 	struct decoder d = { .python = python, .code = code, .program = &out };
+	int err = 0;
 
 	out.instructions =
-		arena_array(arena, out.units, sizeof(*out.instructions));
+		memory_take(arena, out.units, sizeof(*out.instructions), &err);
 	out.starting_at =
-		arena_array(arena, out.units, sizeof(*out.starting_at));
-	if (!out.instructions || !out.starting_at)
-		return -ENOMEM;
+		memory_take(arena, out.units, sizeof(*out.starting_at), &err);
+	if (err)
+		return err;
 	decode_all(&d);
 	for (size_t i = 0; i < out.count && !d.why; i++)
 		check_argument(&d, &out.instructions[i]);

@@ -36,7 +36,7 @@ struct program {
  * The program lives in the arena.
  *
  * Returns 0; -EBADMSG, with *why a static string, when that Python has not
- * written this; -ENOMEM when the arena is used up.
+ * written this; or as memory_take().
  */
 int program_read(const struct python *python, const struct code *code,
 		 struct arena *arena, struct program *program,

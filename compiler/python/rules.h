@@ -13,7 +13,8 @@
 
 /*
  * How many rules of `python` a code object breaks. Returns 0 and counts into
- * *broken; -EBADMSG when the tables of lines or exceptions are none; -ENOMEM.
+ * *broken; -EBADMSG when the tables of lines or exceptions are none; or as
+ * memory_take().
  */
 int rules_check(const struct python *python, const struct code *code,
 		const struct program *program, struct arena *arena,

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "compiler/memory.h"
+
 enum {
 	FIRST_SIZE = 8,
 	LINEAR_PROBES = 9,
@@ -85,9 +87,9 @@ static int resize(struct table *t)
 	for (larger.size = FIRST_SIZE; larger.size <= least;)
 		larger.size *= 2;
 	larger.used = 0;
-	larger.slots = arena_array(t->scratch, larger.size, ITEM_SIZE);
+	larger.slots = memory_take(t->scratch, larger.size, ITEM_SIZE, &err);
 	if (!larger.slots)
-		return -ENOMEM;
+		return err;
 	for (size_t i = 0; i < t->size && !err; i++)
 		if (t->slots[i])
 			err = insert(&larger, t->slots[i]);
@@ -116,13 +118,13 @@ int set_order(struct value *set, unsigned minor, struct arena *scratch)
 		.probes_left = PROBES_FREE + set->items.count * PROBES_PER_ITEM,
 		.scratch = scratch,
 	};
-	int err;
+	int err = 0;
 
 	if (set->items.count < 2 || !has_fixed_order(set, minor))
 		return 0;
-	t.slots = arena_array(scratch, t.size, ITEM_SIZE);
+	t.slots = memory_take(scratch, t.size, ITEM_SIZE, &err);
 	if (!t.slots)
-		return -ENOMEM;
+		return err;
 	err = insert_all(&t, &set->items);
 	if (err)
 		return err;

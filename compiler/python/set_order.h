@@ -17,7 +17,8 @@
  * them in the order they have; drops what is there twice. Must be called at
  * most once for a set. `scratch` lends a hash table.
  *
- * Returns 0; -ENOMEM; -E2BIG when the items collide more than real ones could.
+ * Returns 0; -E2BIG when the items collide more than real ones could; or as
+ * memory_take().
  */
 int set_order(struct value *set, unsigned minor, struct arena *scratch);
 

@@ -189,7 +189,7 @@ static void memory_has_a_limit(void **state)
 	struct fixture *f = *state;
 
 	f->arena.limit = 256;
-	assert_int_equal(read_consts(f, BYTES(")\1i\1\0\0\0")), -ENOMEM);
+	assert_int_equal(read_consts(f, BYTES(")\1i\1\0\0\0")), -E2BIG);
 }
 
 static void both_layouts_are_read_and_not_confused(void **state)
