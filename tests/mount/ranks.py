@@ -77,6 +77,9 @@ def live_once(path, size, failures):
         return "saved"
     except FileNotFoundError:
         return "cleared under the save"
+    except FileExistsError:
+        # makedirs: it was there for mkdir, and gone for the check after that.
+        return "cleared under makedirs"
     except Exception as error:
         failures.append("save: " + explain(error))
         return "failed"
