@@ -134,14 +134,17 @@ int fd_draft_open(int tmp, mode_t mode, struct fd_draft *draft)
 	return 0;
 }
 
+/* Without /proc the kernel may still allow it, to those who may read all. */
 static int link_nameless(int fd, int dir, const char *name)
 {
 	char path[PROC_PATH_SIZE];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) < 0)
-		return -errno;
-	return 0;
+	if (linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	if (errno == ENOENT && linkat(fd, "", dir, name, AT_EMPTY_PATH) == 0)
+		return 0;
+	return -errno;
 }
 
 /*

@@ -123,13 +123,12 @@ static int use_place(const struct work *work, const struct block_want *want,
 	return err;
 }
 
-/* -ENOENT when no place that the index knows has the block. */
-static int use_elsewhere(const struct work *work, const struct block_id *id,
-			 bool as_reference)
+/* -ENOENT when no place that the index knows now has the block. */
+static int use_known(const struct work *work, const struct block_id *id,
+		     bool as_reference)
 {
 	struct block_index *index = &work->store->index;
 	struct block_place places[PLACES];
-	int refreshed = block_index_refresh(work->store);
 	size_t count;
 
 	while ((count = block_index_find(index, id, places, PLACES))) {
@@ -138,14 +137,27 @@ static int use_elsewhere(const struct work *work, const struct block_id *id,
 						   .place = places[i] };
 			int err = use_place(work, &want, as_reference);
 
-			if (!err && work->witness)
-				work->witness->moved = true;
 			if (!is_elsewhere(err))
 				return err;
 			block_index_drop(index, id, &places[i]);
 		}
 	}
-	return refreshed ? refreshed : -ENOENT;
+	return -ENOENT;
+}
+
+static int use_elsewhere(const struct work *work, const struct block_id *id,
+			 bool as_reference)
+{
+	int refreshed = 0;
+	int err = use_known(work, id, as_reference);
+
+	if (err == -ENOENT) {
+		refreshed = block_index_refresh(work->store);
+		err = use_known(work, id, as_reference);
+	}
+	if (!err && work->witness)
+		work->witness->moved = true;
+	return err == -ENOENT && refreshed ? refreshed : err;
 }
 
 static int use_wanted(const struct work *work, const struct block_want *want,

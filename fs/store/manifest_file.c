@@ -8,8 +8,7 @@
 #include "codec/manifest.h"
 #include "fs/fd.h"
 #include "fs/own.h"
-
-enum { REOPENS = 2 };
+#include "fs/store/state.h"
 
 /* The file of somebody else may be closed to us; then it is not trusted. */
 static int open_error(const struct store *store, int dir, const char *name,
@@ -61,12 +60,14 @@ static int read_once(const struct store *store, int dir, const char *name,
 	return 0;
 }
 
-int manifest_file_read(const struct store *store, int dir, const char *name,
+int manifest_file_read(struct store *store, int dir, const char *name,
 		       void **bytes, struct stat *st)
 {
-	int err = -ESTALE;
+	int err = read_once(store, dir, name, bytes, st);
 
-	for (int i = 0; i < REOPENS && err == -ESTALE; i++)
-		err = read_once(store, dir, name, bytes, st);
-	return err;
+	if (err == -EMFILE || err == -ENFILE)
+		pack_pool_shrink(&store->pool);
+	else if (err != -ESTALE)
+		return err;
+	return read_once(store, dir, name, bytes, st);
 }

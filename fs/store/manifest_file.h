@@ -15,7 +15,7 @@
  * trusted; -EFBIG when it is too large for a manifest; -ENODATA when it became
  * shorter meanwhile; other errnos. *st is filled for 0, -EPERM and -EFBIG.
  */
-int manifest_file_read(const struct store *store, int dir, const char *name,
+int manifest_file_read(struct store *store, int dir, const char *name,
 		       void **bytes, struct stat *st);
 
 #endif

@@ -145,7 +145,7 @@ static void forget(struct store *store, struct pack *pack)
 	pack_pool_put(store, pack);
 }
 
-static void close_unused(struct pack_pool *pool)
+void pack_pool_shrink(struct pack_pool *pool)
 {
 	struct pack *trimmed;
 
@@ -189,7 +189,7 @@ int pack_pool_get(struct store *store, const struct digest *id, bool fresh,
 	if (!pack) {
 		err = pack_open(store, id, &pack);
 		if (err == -EMFILE || err == -ENFILE || err == -ENOMEM) {
-			close_unused(&store->pool);
+			pack_pool_shrink(&store->pool);
 			err = pack_open(store, id, &pack);
 		}
 		if (err)

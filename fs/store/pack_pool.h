@@ -39,4 +39,7 @@ int pack_pool_get(struct store *store, const struct digest *id, bool fresh,
 		  struct pack **out);
 void pack_pool_put(struct store *store, struct pack *pack);
 
+/* Closes what nobody uses, to have descriptors and memory for others. */
+void pack_pool_shrink(struct pack_pool *pool);
+
 #endif

@@ -22,7 +22,7 @@ static void set_publisher(const struct store *store, struct manifest_meta *meta)
 }
 
 /* The manifest as a draft, and the version that it will be. */
-static int draft_manifest(const struct store *store, const struct manifest *m,
+static int draft_manifest(struct store *store, const struct manifest *m,
 			  struct fd_draft *draft, struct version **version)
 {
 	struct writer text = writer_upto(MANIFEST_MAX);

@@ -28,7 +28,7 @@ struct whole_version {
 	struct version_check check;
 };
 
-static struct version *version_new(const struct store *store, size_t limit)
+static struct version *version_new(struct store *store, size_t limit)
 {
 	struct whole_version *whole = calloc(1, sizeof(*whole));
 
@@ -72,7 +72,7 @@ static int fill(struct version *v, const void *bytes, size_t size,
 	return manifest_parse(copy, size, &v->arena, &v->manifest, why);
 }
 
-int version_parse(const struct store *store, const void *bytes, size_t size,
+int version_parse(struct store *store, const void *bytes, size_t size,
 		  struct version **out, const char **why)
 {
 	struct version *v = version_new(store, 4 * size + ARENA_SPARE);
@@ -129,10 +129,10 @@ const char *const *version_names(const struct version *v, size_t *count)
 	return (const char *const *)v->manifest.names;
 }
 
-static void log_manifest(const struct store *store, const char *name,
-			 const char *what)
+static void log_manifest(const struct store *store, enum log_level level,
+			 const char *name, const char *what)
 {
-	log_event(store->log, LOG_LEVEL_WARNING,
+	log_event(store->log, level,
 		  "the entry '%s' is not served: its manifest %s", name, what);
 }
 
@@ -144,10 +144,12 @@ static int refuse(struct store *store, int dir, const char *name,
 
 	switch (err) {
 	case -EPERM:
-		log_manifest(store, name, "is of a user who is not trusted");
+		log_manifest(store, LOG_LEVEL_INFO, name,
+			     "is of a user who is not trusted");
 		return -ENOENT;
 	case -ENOTSUP:
-		log_manifest(store, name, "has a newer format");
+		log_manifest(store, LOG_LEVEL_WARNING, name,
+			     "has a newer format");
 		return -ENOENT;
 	case -EFBIG:
 		why = "it is too large for a manifest";

@@ -40,7 +40,7 @@ struct version_check {
 
 struct version {
 	atomic_uint users;
-	const struct store *store;
+	struct store *store;
 	struct arena arena; /* owns the bytes and the manifest */
 	const uint8_t *bytes;
 	size_t size;
@@ -53,7 +53,7 @@ struct version {
  * A version from the bytes of its manifest, which are copied; with an identity
  * to be given later. Returns 0; -EBADMSG or -ENOTSUP with *why; -ENOMEM.
  */
-int version_parse(const struct store *store, const void *bytes, size_t size,
+int version_parse(struct store *store, const void *bytes, size_t size,
 		  struct version **out, const char **why);
 
 /* The identity of its file, from a stat() made now. */

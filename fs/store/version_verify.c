@@ -78,6 +78,7 @@ static int verify_blocks(struct store *store, const struct version *v,
 		if (err)
 			return err;
 	}
+	*failed = m->block_count;
 	return 0;
 }
 
@@ -152,14 +153,16 @@ static int prove(struct store *store, struct version *v, size_t *failed)
 static int give_up(struct store *store, const struct version *v, int dir,
 		   const char *name, size_t failed)
 {
-	const struct manifest_block *block = &v->manifest.blocks[failed];
+	const struct manifest *m = &v->manifest;
+	char reason[REASON_SIZE] = "blocks found elsewhere give other content";
 	char text[DIGEST_TEXT_SIZE];
-	char reason[REASON_SIZE];
 
-	digest_text(&v->manifest.packs[block->pack], text);
-	snprintf(reason, sizeof(reason),
-		 "block %zu, %" PRIu32 " of pack %s, is lost", failed,
-		 block->number, text);
+	if (failed < m->block_count) {
+		digest_text(&m->packs[m->blocks[failed].pack], text);
+		snprintf(reason, sizeof(reason),
+			 "block %zu, %" PRIu32 " of pack %s, is lost", failed,
+			 m->blocks[failed].number, text);
+	}
 	version_quarantine(store, v, dir, name, reason);
 	return -ENOENT;
 }

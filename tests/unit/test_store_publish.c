@@ -400,6 +400,9 @@ static void durable_publication_is_the_same_to_readers(void **state)
 			version_put(v);
 			assert_reads(f->store, "file", bytes, size);
 		}
+		assert_int_equal(store_publish(f->store, &p, &v), 0);
+		version_put(v);
+		assert_int_equal(measured(f->store).packs, 1);
 		remove_packs(f);
 	}
 }

@@ -9,7 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -178,6 +180,49 @@ static void packs_that_vanish_meanwhile_are_misses(void **state)
 	store_close(team.stores[1]);
 }
 
+static void *publish_second(void *argument)
+{
+	struct team *team = argument;
+	struct version *v;
+
+	atomic_fetch_add(&team->next, 1);
+	while (atomic_load(&team->next) < 2)
+		;
+	if (try_publish(team->stores[0], "file", "second", 6, &v) == 0)
+		version_put(v);
+	return NULL;
+}
+
+/* Moving the damaged file away must not take the new one with it. */
+static void a_file_that_replaces_a_damaged_one_stays(void **state)
+{
+	struct fixture *f = *state;
+	int refs = store_refs(f->store);
+
+	for (unsigned i = 0; i < 500; i++) {
+		struct team team = { .f = f, .stores = { f->store } };
+		pthread_t thread;
+		struct version *v;
+
+		assert_int_equal(try_publish(f->store, "file", "first", 5, &v),
+				 0);
+		assert_int_equal(
+			pthread_create(&thread, NULL, publish_second, &team),
+			0);
+		atomic_fetch_add(&team.next, 1);
+		while (atomic_load(&team.next) < 2)
+			;
+		for (unsigned spin = 0; spin < i * 100; spin++)
+			atomic_load(&team.stop);
+		assert_int_equal(
+			version_quarantine(f->store, v, refs, "file", "a test"),
+			0);
+		pthread_join(thread, NULL);
+		version_put(v);
+		assert_reads(f->store, "file", "second", 6);
+	}
+}
+
 static void more_packs_than_descriptors_are_read(void **state)
 {
 	enum { FILES = 600 };
@@ -200,6 +245,48 @@ static void more_packs_than_descriptors_are_read(void **state)
 	assert_int_equal(measured(f->store).packs, FILES);
 }
 
+static void publish_and_read(struct store *store, unsigned number, bool read)
+{
+	uint8_t bytes[3000];
+	char name[16];
+
+	snprintf(name, sizeof(name), "file%u", number);
+	fill(bytes, sizeof(bytes), number, 256);
+	if (read)
+		assert_reads(store, name, bytes, sizeof(bytes));
+	else
+		publish(store, name, bytes, sizeof(bytes));
+}
+
+static void packs_are_closed_when_descriptors_run_out(void **state)
+{
+	enum { FILES = 20 };
+	struct fixture *f = *state;
+	int taken[1024];
+	size_t count = 0;
+
+	for (unsigned i = 0; i < FILES; i++)
+		publish_and_read(f->store, i, false);
+	fixture_reopen(f);
+	for (unsigned i = 0; i + 1 < FILES; i++)
+		publish_and_read(f->store, i, true);
+	while (count < 1024 && (taken[count] = dup(0)) >= 0)
+		count++;
+	publish_and_read(f->store, FILES - 1, true);
+	for (size_t i = 0; i < count; i++)
+		close(taken[i]);
+	assert_true(count < 1024);
+}
+
+/* cmocka runs the tests in one process: the limit holds for all of them. */
+static int few_descriptors(void **state)
+{
+	const struct rlimit limit = { .rlim_cur = 256, .rlim_max = 256 };
+
+	(void)state;
+	return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 #define TEST(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -208,8 +295,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(readers_see_whole_versions_while_writers_publish),
 		TEST(packs_that_vanish_meanwhile_are_misses),
+		TEST(a_file_that_replaces_a_damaged_one_stays),
+		TEST(packs_are_closed_when_descriptors_run_out),
 		TEST(more_packs_than_descriptors_are_read),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, few_descriptors, NULL);
 }
