@@ -192,6 +192,27 @@ static void memory_has_a_limit(void **state)
 	assert_int_equal(read_consts(f, BYTES(")\1i\1\0\0\0")), -E2BIG);
 }
 
+/* At every limit the values are read, or it is the limit that is in the way. */
+static void any_limit_is_enough_or_said_to_be_too_low(void **state)
+{
+	struct fixture *f = *state;
+	bool enough = false;
+
+	for (size_t limit = 0; limit < 4096; limit += 16) {
+		int err;
+
+		arena_free(&f->arena);
+		f->arena = arena_upto(limit);
+		err = read_consts(
+			f, BYTES(")\4{i\1\0\0\0z\1aNT0>\1\0\0\0g\0\0\0\0\0\0\0"
+				 "\0l\1\0\0\0\1\0\xa9\1y\0\0\0\0\0\0\0\0\0\0\0"
+				 "\0\0\0\0\0"));
+		assert_true(err == 0 || (err == -E2BIG && !enough));
+		enough = err == 0;
+	}
+	assert_true(enough);
+}
+
 static void both_layouts_are_read_and_not_confused(void **state)
 {
 	struct fixture *f = *state;
@@ -277,6 +298,7 @@ int main(void)
 		TEST(what_dumps_does_not_write_is_refused),
 		TEST(nesting_has_a_limit),
 		TEST(memory_has_a_limit),
+		TEST(any_limit_is_enough_or_said_to_be_too_low),
 		TEST(both_layouts_are_read_and_not_confused),
 		TEST(no_prefix_and_nothing_longer_is_read),
 		TEST(all_code_objects_and_sets_are_listed),
