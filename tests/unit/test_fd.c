@@ -82,6 +82,8 @@ static void name_draft(const struct place *p, struct fd_draft *draft)
 {
 	char path[32];
 
+	if (draft->name[0])
+		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", draft->fd);
 	strcpy(draft->name, "draft-00000000000000aa");
 	assert_true(fd_draft_name_is(draft->name));
