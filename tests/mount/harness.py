@@ -105,7 +105,9 @@ def tacfs(*arguments, timeout=PATIENCE, **keywords):
 class Mount:
     """A store, mounted. The daemon runs in the foreground, as our child."""
 
-    def __init__(self, store, path, options=()):
+    def __init__(self, store, path, options=(), descriptors=None):
+        """`descriptors` limits how many the daemon may have."""
+        self.descriptors = descriptors
         self.store = store
         self.path = os.path.join(store, "plain") if PLAIN else path
         self.options = options
@@ -130,6 +132,9 @@ class Mount:
         command = [binary(), "mount", self.store, self.path, "-f"]
         if self.options:
             command += ["-o", ",".join(self.options)]
+        if self.descriptors:
+            command = ["sh", "-c", f'ulimit -n {self.descriptors} && exec "$@"',
+                       "sh"] + command
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log)

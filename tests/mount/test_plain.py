@@ -683,6 +683,55 @@ class Contents(PlainTest):
         os.close(fd)
 
 
+@mount_only
+class ManyOpen(PlainTest):
+    """A client may have more files open than the daemon has descriptors."""
+
+    LIMIT = 256
+    COUNT = 600
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.mount.stop()
+        cls.mount.descriptors = cls.LIMIT
+        cls.mount.start()
+
+    def open_one(self, number, flags):
+        fd = os.open(self.path(f"file{number}"), flags, 0o600)
+        self.addCleanup(close_quietly, fd)
+        return fd
+
+    def content(self, number):
+        return samples.noise(number, 3000)
+
+    def test_reading(self):
+        for number in range(self.COUNT):
+            self.write(f"file{number}", self.content(number))
+        self.mount.restart()
+        fds = [self.open_one(number, os.O_RDONLY) for number in range(self.COUNT)]
+        for number, fd in enumerate(fds):
+            self.assertTrue(calls.read_fd(fd) == self.content(number),
+                            f"expected the content of file {number}")
+
+    def test_writing(self):
+        """Fewer may be open for writing; but then open says so, not close."""
+        fds = []
+        for number in range(self.COUNT):
+            try:
+                fds.append(self.open_one(number, os.O_WRONLY | os.O_CREAT))
+            except OSError as error:
+                self.assertIn(error.errno, (errno.EMFILE, errno.ENFILE),
+                              f"expected success or EMFILE from open, seen {error}")
+                break
+        for number, fd in enumerate(fds):
+            calls.write_fd(fd, self.content(number))
+        for fd in fds:
+            os.close(fd)
+        for number in range(len(fds)):
+            self.assertContent(self.path(f"file{number}"), self.content(number))
+
+
 class Programs(PlainTest):
     """Programs that people run on a cache."""
 
@@ -746,6 +795,13 @@ class Programs(PlainTest):
             status, output = calls.run_command(["sh", "-c", command], cwd=self.dir)
             self.assertEqual(status, 0, f"{command}: expected 0, seen {status}: "
                              f"{output!r}")
+
+
+def close_quietly(fd):
+    try:
+        os.close(fd)
+    except OSError:
+        pass
 
 
 if __name__ == "__main__":
