@@ -148,16 +148,6 @@ static int add_private(struct mount *m, struct listing *l,
 	return err;
 }
 
-/* Whether the removal of one of its names may hide another. */
-static bool may_lose_names(const struct listing *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (rendering_is_name(l->names[i]) ||
-		    artifact_kind_of(l->names[i]) == ARTIFACT_INDEX)
-			return true;
-	return false;
-}
-
 int listing_fill(struct mount *m, struct listing *l, struct caller *caller)
 {
 	int err;
@@ -170,12 +160,19 @@ int listing_fill(struct mount *m, struct listing *l, struct caller *caller)
 		err = add_all_stored(l);
 	if (!err)
 		err = add_private(m, l, caller);
-	if (!err && may_lose_names(l)) {
-		struct process process = caller_process(caller);
-
-		insider_add(m, l->directory, &process);
-	}
 	return err;
+}
+
+void listing_gave(struct mount *m, struct listing *l, const char *name,
+		  struct caller *caller)
+{
+	struct process process;
+
+	if (!rendering_is_name(name) &&
+	    artifact_kind_of(name) != ARTIFACT_INDEX)
+		return;
+	process = caller_process(caller);
+	insider_add(m, l->directory, &process);
 }
 
 const char *listing_name(const struct listing *l, size_t index)

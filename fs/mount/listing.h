@@ -26,6 +26,12 @@ int listing_fill(struct mount *m, struct listing *l, struct caller *caller);
  * last one. Borrowed until the next fill.
  */
 const char *listing_name(const struct listing *l, size_t index);
+/*
+ * The caller was given this name. Some must still be found by it when the
+ * removal of another name has hidden them: it may be going to unlink them all.
+ */
+void listing_gave(struct mount *m, struct listing *l, const char *name,
+		  struct caller *caller);
 struct node *listing_directory(const struct listing *l);
 
 #endif

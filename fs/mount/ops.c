@@ -411,6 +411,8 @@ struct page {
 	size_t size;
 	size_t used;
 	bool plus;
+	struct listing *listing;
+	struct caller caller;
 };
 
 static bool is_dots(const char *name)
@@ -435,12 +437,12 @@ static bool put_entry(struct page *page, const char *name,
 	return true;
 }
 
-static bool put_dots(struct page *page, struct node *directory,
-		     const char *name, off_t next)
+static bool put_dots(struct page *page, const char *name, off_t next)
 {
 	struct fuse_entry_param entry = { 0 };
 
-	if (node_stat(mount_of(page->req), directory, &entry.attr) != 0)
+	if (node_stat(mount_of(page->req), listing_directory(page->listing),
+		      &entry.attr) != 0)
 		entry.attr.st_mode = S_IFDIR;
 	return put_entry(page, name, &entry, next);
 }
@@ -449,23 +451,24 @@ static bool put_dots(struct page *page, struct node *directory,
  * Looks the entry up, so that nothing is listed that then cannot be found.
  * READDIRPLUS gives the kernel what it would look up next.
  */
-static bool put_name(struct page *page, struct node *directory,
-		     const char *name, off_t next)
+static bool put_name(struct page *page, const char *name, off_t next)
 {
 	struct mount *m = mount_of(page->req);
-	struct caller caller = caller_of_request(page->req);
 	struct fuse_entry_param entry;
 	struct found found;
 	bool fits;
 
 	if (is_dots(name))
-		return put_dots(page, directory, name, next);
-	if (lookup_name(m, directory, name, &caller, &found) != 0 ||
+		return put_dots(page, name, next);
+	if (lookup_name(m, listing_directory(page->listing), name,
+			&page->caller, &found) != 0 ||
 	    give(m, &found, &entry) != 0)
 		return true;
 	fits = put_entry(page, name, &entry, next);
 	if (!fits || !page->plus)
 		take_back(m, &entry);
+	if (fits)
+		listing_gave(m, page->listing, name, &page->caller);
 	return fits;
 }
 
@@ -473,20 +476,26 @@ static void read_directory(fuse_req_t req, size_t size, off_t offset,
 			   struct fuse_file_info *fi, bool plus)
 {
 	AUTO_FREE char *bytes = malloc(size);
-	struct page page = { req, bytes, size, 0, plus };
-	struct caller caller = caller_of_request(req);
 	struct listing *l = listing_of(fi);
+	struct page page = {
+		.req = req,
+		.bytes = bytes,
+		.size = size,
+		.plus = plus,
+		.listing = l,
+		.caller = caller_of_request(req),
+	};
 	const char *name;
 	int err = bytes ? 0 : -ENOMEM;
 
 	if (!err && offset == 0)
-		err = listing_fill(mount_of(req), l, &caller);
+		err = listing_fill(mount_of(req), l, &page.caller);
 	if (err) {
 		reply_err(req, err);
 		return;
 	}
 	while ((name = listing_name(l, (size_t)offset)) &&
-	       put_name(&page, listing_directory(l), name, offset + 1))
+	       put_name(&page, name, offset + 1))
 		offset++;
 	fuse_reply_buf(req, bytes, page.used);
 }
