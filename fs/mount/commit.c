@@ -124,7 +124,7 @@ static void settle(struct mount *m, struct node *node, struct version *v)
 	file_published(node, v);
 	set_publishing(m, node, false);
 	if (node->kind == NODE_PRIVATE) {
-		insider_add(m, node->parent, &node->file.owner);
+		insider_add(m, node->parent, &node->file.owner, SEES_ALL);
 		private_end(m, node);
 	}
 	if (artifact_kind_of(node->name) == ARTIFACT_COMPILED_MODULE)

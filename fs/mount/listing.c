@@ -167,12 +167,16 @@ void listing_gave(struct mount *m, struct listing *l, const char *name,
 		  struct caller *caller)
 {
 	struct process process;
+	unsigned sees = 0;
 
-	if (!rendering_is_name(name) &&
-	    artifact_kind_of(name) != ARTIFACT_INDEX)
+	if (rendering_is_name(name))
+		sees = SEES_RENDERING;
+	else if (artifact_kind_of(name) == ARTIFACT_INDEX)
+		sees = SEES_INDEX;
+	if (!sees)
 		return;
 	process = caller_process(caller);
-	insider_add(m, l->directory, &process);
+	insider_add(m, l->directory, &process, sees);
 }
 
 const char *listing_name(const struct listing *l, size_t index)

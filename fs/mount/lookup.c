@@ -155,7 +155,7 @@ static bool is_dangling(struct mount *m, struct node *directory,
 	if (whole)
 		return false;
 	process = caller_process(caller);
-	return !insider_is(m, directory, &process);
+	return !insider_sees(m, directory, &process, SEES_INDEX);
 }
 
 static int lookup_stored(struct mount *m, struct node *directory,

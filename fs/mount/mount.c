@@ -79,36 +79,44 @@ int retry_ask(struct mount *m, pid_t thread, const char *name)
 	return -ESTALE;
 }
 
-static bool is_insider(const struct node_directory *d,
-		       const struct process *process)
+/* With the tree's lock held. NULL when it is none. */
+static struct insider *find_insider(struct node_directory *d,
+				    const struct process *process)
 {
 	unsigned count =
 		d->insider_count < INSIDERS ? d->insider_count : INSIDERS;
 
 	for (unsigned i = 0; i < count; i++)
-		if (process_equal(&d->insiders[i], process))
-			return true;
-	return false;
+		if (process_equal(&d->insiders[i].process, process))
+			return &d->insiders[i];
+	return NULL;
 }
 
 void insider_add(struct mount *m, struct node *directory,
-		 const struct process *process)
+		 const struct process *process, unsigned sees)
 {
 	struct node_directory *d = &directory->directory;
+	struct insider *insider;
 
 	tree_lock(&m->tree);
-	if (!is_insider(d, process))
-		d->insiders[d->insider_count++ % INSIDERS] = *process;
+	insider = find_insider(d, process);
+	if (!insider) {
+		insider = &d->insiders[d->insider_count++ % INSIDERS];
+		*insider = (struct insider){ .process = *process };
+	}
+	insider->sees |= sees;
 	tree_unlock(&m->tree);
 }
 
-bool insider_is(struct mount *m, struct node *directory,
-		const struct process *process)
+bool insider_sees(struct mount *m, struct node *directory,
+		  const struct process *process, enum insight what)
 {
-	bool found;
+	const struct insider *insider;
+	bool sees;
 
 	tree_lock(&m->tree);
-	found = is_insider(&directory->directory, process);
+	insider = find_insider(&directory->directory, process);
+	sees = insider && (insider->sees & what);
 	tree_unlock(&m->tree);
-	return found;
+	return sees;
 }

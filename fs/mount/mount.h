@@ -60,10 +60,10 @@ int retry_ask(struct mount *m, pid_t thread, const char *name);
 bool retry_take(struct mount *m, pid_t thread, const char *name,
 		const struct node *node);
 
-/* Counts a process among those who publish or remove in a directory. */
+/* From now on this process sees these names (enum insight) there. */
 void insider_add(struct mount *m, struct node *directory,
-		 const struct process *process);
-bool insider_is(struct mount *m, struct node *directory,
-		const struct process *process);
+		 const struct process *process, unsigned sees);
+bool insider_sees(struct mount *m, struct node *directory,
+		  const struct process *process, enum insight what);
 
 #endif

@@ -130,7 +130,7 @@ static void note_removal(struct mount *m, struct node *directory,
 {
 	struct process process = caller_process(caller);
 
-	insider_add(m, directory, &process);
+	insider_add(m, directory, &process, SEES_ALL);
 	if (artifact_kind_of(name) == ARTIFACT_COMPILED_MODULE)
 		rendering_orphaned(m, directory);
 }

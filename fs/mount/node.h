@@ -36,19 +36,30 @@ enum node_kind {
 
 enum { INSIDERS = 32 };
 
+/* Bits: which names a process still sees when others' removal hid them. */
+enum insight {
+	SEES_INDEX = 1,	    /* an .idx whose files are not all there */
+	SEES_RENDERING = 2, /* a readable.py without its compiled_module */
+	SEES_ALL = SEES_INDEX | SEES_RENDERING
+};
+
+/*
+ * A process that published or removed something in a directory, or was given
+ * such a name in a listing. It may be in the middle of writing, or of rmtree,
+ * which unlinks what it listed.
+ */
+struct insider {
+	struct process process;
+	unsigned sees; /* enum insight */
+};
+
 /* What a directory node has beside its name. Guarded by the tree's lock. */
 struct node_directory {
 	int fd; /* O_PATH, constant */
 	dev_t device;
 	ino_t inode;
 	struct node *privates; /* the private versions of its names */
-	/*
-	 * The processes that last listed, published or removed something here.
-	 * They still see an .idx whose files are not all there, and a
-	 * readable.py whose compiled_module was just removed: they may be in
-	 * the middle of writing, or of rmtree, which unlinks what it listed.
-	 */
-	struct process insiders[INSIDERS];
+	struct insider insiders[INSIDERS]; /* the last ones */
 	unsigned insider_count;
 	struct version *hidden; /* the compiled_module whose readable.py was
 				   unlinked */

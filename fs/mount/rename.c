@@ -105,8 +105,8 @@ static void note_names(const struct renaming *r)
 {
 	struct process process = caller_process(r->caller);
 
-	insider_add(r->m, r->from.directory, &process);
-	insider_add(r->m, r->to.directory, &process);
+	insider_add(r->m, r->from.directory, &process, SEES_ALL);
+	insider_add(r->m, r->to.directory, &process, SEES_ALL);
 	if (artifact_kind_of(r->from.name) == ARTIFACT_COMPILED_MODULE)
 		rendering_orphaned(r->m, r->from.directory);
 	if (artifact_kind_of(r->to.name) == ARTIFACT_COMPILED_MODULE)

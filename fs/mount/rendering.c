@@ -197,7 +197,7 @@ static bool sees_ghost(struct mount *m, struct node *directory,
 	if (!ghost)
 		return false;
 	process = caller_process(caller);
-	return insider_is(m, directory, &process);
+	return insider_sees(m, directory, &process, SEES_RENDERING);
 }
 
 static bool is_copier(struct mount *m, struct node *directory,
