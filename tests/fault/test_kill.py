@@ -28,7 +28,11 @@ ARTIFACTS = ("compiled_module", ".om", ".idx")
 
 
 class Journal:
-    """What one writer noted: for each name the last done, and what came after."""
+    """What one writer noted: for each name the last done, and all begun since.
+
+    Any of those may have been published: the daemon was killed before it could
+    say so, perhaps in an earlier round.
+    """
 
     def __init__(self, path):
         self.done = {}
@@ -45,7 +49,7 @@ class Journal:
             return
         name, number = rest.split()
         if what == "begin":
-            self.begun[name] = int(number)
+            self.begun.setdefault(name, []).append(int(number))
         else:
             self.done[name] = int(number)
             del self.begun[name]
@@ -122,8 +126,8 @@ class Killed(harness.MountTest):
             contents.append(load.content_of(name, journal.done[name]))
         else:
             contents.append(None)
-        if name in journal.begun:
-            contents.append(load.content_of(name, journal.begun[name]))
+        for number in journal.begun.get(name, ()):
+            contents.append(load.content_of(name, number))
             if not name.endswith(ARTIFACTS) and name not in journal.done:
                 contents.append(b"")  # created, and not closed
         return contents
