@@ -22,8 +22,8 @@ struct found {
  * Reads `size` bytes of marshal that one of the pythons wrote. `protocol` is
  * that of the pickle around them, a hint between equals; 0 when there is none.
  * Where versions cannot be told apart they print the same, but for rare short
- * functions of 3.11 and 3.12, and for strings of 3.8 with what is printable only
- * since Unicode 13.
+ * functions of 3.11 and 3.12, and for strings of 3.8 with what is printable
+ * only since Unicode 13.
  *
  * Returns 0; -EBADMSG when the bytes are no code object in any layout;
  * -ENOTSUP when they are, but no known Python wrote it; -E2BIG, -ENOMEM. On
