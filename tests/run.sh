@@ -19,7 +19,7 @@ esac
 
 mount-helpers/packages.sh gcc libc6-dev cmake ninja-build pkg-config fuse3 \
 	libfuse3-dev liblz4-dev libxxhash-dev libssl-dev libjansson-dev \
-	libcmocka-dev python3 clang-format shellcheck
+	libcmocka-dev python3 clang-format shellcheck git rsync
 
 mkdir -p build
 closing=
