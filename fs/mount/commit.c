@@ -92,13 +92,6 @@ static void fill_meta(struct node *node, const struct findings *f,
 	pthread_mutex_unlock(&node->lock);
 }
 
-static void set_publishing(struct mount *m, struct node *node, bool publishing)
-{
-	tree_lock(&m->tree);
-	node->file.publishing = publishing;
-	tree_unlock(&m->tree);
-}
-
 /* The work when there is some, else the published content again. */
 static int give_to_store(struct mount *m, struct node *node,
 			 struct publication *p, struct version **out)
@@ -122,7 +115,7 @@ static int give_to_store(struct mount *m, struct node *node,
 static void settle(struct mount *m, struct node *node, struct version *v)
 {
 	file_published(node, v);
-	set_publishing(m, node, false);
+	file_set_publishing(m, node, false);
 	if (node->kind == NODE_PRIVATE) {
 		insider_add(m, node->parent, &node->file.owner, SEES_ALL);
 		private_end(m, node);
@@ -145,10 +138,10 @@ static int publish(struct mount *m, struct node *node, struct findings *f,
 	int err;
 
 	fill_meta(node, f, &p.meta);
-	set_publishing(m, node, true);
+	file_set_publishing(m, node, true);
 	err = give_to_store(m, node, &p, &v);
 	if (err) {
-		set_publishing(m, node, false);
+		file_set_publishing(m, node, false);
 		return err;
 	}
 	settle(m, node, v);
@@ -330,11 +323,11 @@ static int republish(struct mount *m, struct node *node, struct version *old,
 
 	p.names = version_names(old, &p.name_count);
 	change_meta(change, &p.meta);
-	set_publishing(m, node, true);
+	file_set_publishing(m, node, true);
 	err = store_republish(m->store, old, &p, &next);
 	if (!err && shown)
 		file_published(node, next);
-	set_publishing(m, node, false);
+	file_set_publishing(m, node, false);
 	version_put(next);
 	return err;
 }

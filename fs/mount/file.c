@@ -254,6 +254,13 @@ int file_resize(struct mount *m, struct node *node, uint64_t size)
 	return err;
 }
 
+void file_set_publishing(struct mount *m, struct node *node, bool publishing)
+{
+	tree_lock(&m->tree);
+	node->file.publishing = publishing;
+	tree_unlock(&m->tree);
+}
+
 void file_published(struct node *node, struct version *v)
 {
 	struct version *old;

@@ -39,6 +39,8 @@ int file_resize(struct mount *m, struct node *node, uint64_t size);
 /* The same with node.writing held alone. */
 int file_resize_locked(struct mount *m, struct node *node, uint64_t size);
 
+/* While it is set, lookups take the node for what its name shows. */
+void file_set_publishing(struct mount *m, struct node *node, bool publishing);
 /* Adopts a version that was just published for this node. */
 void file_published(struct node *node, struct version *v);
 

@@ -16,22 +16,6 @@ enum {
 	IO_SIZE = 1024 * 1024 /* st_blksize */
 };
 
-/* The attached node of a kind that a predicate accepts; held, or NULL. */
-static struct node *find_cached(struct mount *m, struct node *directory,
-				const char *name, enum node_kind kind)
-{
-	struct node *node;
-
-	tree_lock(&m->tree);
-	node = tree_find(&m->tree, directory, name);
-	if (node && node->kind == kind)
-		node_hold(node);
-	else
-		node = NULL;
-	tree_unlock(&m->tree);
-	return node;
-}
-
 static int lookup_directory(struct mount *m, struct node *directory,
 			    const char *name, struct node **out)
 {
@@ -43,7 +27,7 @@ static int lookup_directory(struct mount *m, struct node *directory,
 		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	node = find_cached(m, directory, name, NODE_DIRECTORY);
+	node = tree_hold(&m->tree, directory, name, NODE_DIRECTORY);
 	if (node && node->directory.device == st.st_dev &&
 	    node->directory.inode == st.st_ino) {
 		*out = node;
@@ -67,7 +51,7 @@ static int lookup_symlink(struct mount *m, struct node *directory,
 			  const char *name, const struct stat *st,
 			  struct node **out)
 {
-	struct node *node = find_cached(m, directory, name, NODE_SYMLINK);
+	struct node *node = tree_hold(&m->tree, directory, name, NODE_SYMLINK);
 
 	if (node && node->symlink.st_ino == st->st_ino) {
 		*out = node;
@@ -107,7 +91,7 @@ static bool is_fresh(struct mount *m, struct node *node,
 static int lookup_file(struct mount *m, struct node *directory,
 		       const char *name, struct node **out)
 {
-	struct node *node = find_cached(m, directory, name, NODE_FILE);
+	struct node *node = tree_hold(&m->tree, directory, name, NODE_FILE);
 	struct version *v = NULL;
 	int err;
 

@@ -55,27 +55,11 @@ int name_readlink(struct mount *m, struct node *node, char **target)
 	return 0;
 }
 
-/* The file node that a name shows, held; NULL when none is cached. */
-static struct node *find_file(struct mount *m, struct node *directory,
-			      const char *name)
-{
-	struct node *node;
-
-	tree_lock(&m->tree);
-	node = tree_find(&m->tree, directory, name);
-	if (node && node->kind == NODE_FILE)
-		node_hold(node);
-	else
-		node = NULL;
-	tree_unlock(&m->tree);
-	return node;
-}
-
 /* Waits for a publication of that name to end, and lets none follow. */
 static int unlink_published(struct mount *m, struct node *directory,
 			    const char *name)
 {
-	struct node *node = find_file(m, directory, name);
+	struct node *node = tree_hold(&m->tree, directory, name, NODE_FILE);
 	int err;
 
 	if (!node)

@@ -46,6 +46,21 @@ struct node *tree_find(struct tree *tree, const struct node *parent,
 	return node;
 }
 
+struct node *tree_hold(struct tree *tree, const struct node *parent,
+		       const char *name, enum node_kind kind)
+{
+	struct node *node;
+
+	tree_lock(tree);
+	node = tree_find(tree, parent, name);
+	if (node && node->kind == kind)
+		node_hold(node);
+	else
+		node = NULL;
+	tree_unlock(tree);
+	return node;
+}
+
 /* Without memory the chains stay longer, and everything still works. */
 static void grow(struct tree *tree)
 {

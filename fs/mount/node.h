@@ -150,6 +150,10 @@ void tree_detach(struct tree *tree, struct node *node);
 int tree_move(struct tree *tree, struct node *node, struct node *parent,
 	      const char *name);
 
+/* Takes the lock: the attached node of that kind, held; or NULL. */
+struct node *tree_hold(struct tree *tree, const struct node *parent,
+		       const char *name, enum node_kind kind);
+
 /* Takes the lock; the node may be freed. NULL is fine. */
 void node_drop(struct tree *tree, struct node *node);
 void node_forget(struct tree *tree, struct node *node, uint64_t lookups);

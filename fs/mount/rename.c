@@ -94,13 +94,6 @@ static int rename_judged(const struct renaming *r)
 	return err;
 }
 
-static void set_publishing(const struct renaming *r, bool publishing)
-{
-	tree_lock(&r->m->tree);
-	r->node->file.publishing = publishing;
-	tree_unlock(&r->m->tree);
-}
-
 static void note_names(const struct renaming *r)
 {
 	struct process process = caller_process(r->caller);
@@ -120,13 +113,13 @@ static int rename_file(const struct renaming *r)
 
 	if (err)
 		return err;
-	set_publishing(r, true);
+	file_set_publishing(r->m, r->node, true);
 	err = needs_judging(r) ? rename_judged(r) : rename_stored(r);
 	if (!err)
 		err = move_node(r);
 	if (!err)
 		err = reload(r);
-	set_publishing(r, false);
+	file_set_publishing(r->m, r->node, false);
 	if (!err)
 		note_names(r);
 	return err;
