@@ -161,13 +161,22 @@ class Mount:
             return
         try:
             wait_until(self.unmount, f"{self.path} to be free to unmount", 15)
-            status = self.process.wait(PATIENCE)
+            status = self.wait()
         finally:
             self.discard()
         self.check_log()
         if status != 0:
             raise AssertionError(f"expected the daemon to exit with 0, seen "
                                  f"{status}: {self.log_text()}")
+
+    def wait(self):
+        """The exit status of a daemon that has nothing mounted any more."""
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            supervisor.dump_process(self.process.pid)
+            raise AssertionError(f"expected the daemon to end within {PATIENCE} s of "
+                                 f"the unmount, seen it alive: {self.log_text()}")
 
     def unmount(self):
         if self.process.poll() is not None:
