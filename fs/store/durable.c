@@ -39,17 +39,25 @@ int durable_data(const struct store *store, int fd)
 	return result < 0 ? -errno : 0;
 }
 
+/* EINVAL: a file system where directories need no such thing. */
+static int sync_dir(int dir)
+{
+	return fsync(dir) < 0 && errno != EINVAL ? -errno : 0;
+}
+
 int durable_name(const struct store *store, int dir)
 {
 	AUTO_CLOSE int fd = -1;
+	int err;
 
 	if (store->has_journal)
 		return 0;
+	err = sync_dir(dir);
+	if (err != -EBADF)
+		return err;
+	/* It was opened with O_PATH. */
 	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	/* EINVAL: a file system where directories need no such thing. */
-	return fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+	return fd < 0 ? -errno : sync_dir(fd);
 }
 
 int durable_commit(int fd)

@@ -230,15 +230,12 @@ static int publish_once(struct store *store, const struct publication *p,
 	return err;
 }
 
-int store_publish(struct store *store, const struct publication *p,
-		  struct version **out)
+static int publish_blocks(struct store *store, const struct publication *p,
+			  struct version **out)
 {
 	struct publication again = *p;
-	int err;
+	int err = publish_once(store, p, true, out);
 
-	if (p->meta.size <= MANIFEST_INLINE_MAX)
-		return publish_inline(store, p, out);
-	err = publish_once(store, p, true, out);
 	if (err != -EAGAIN)
 		return err;
 	/* Its place is ours already, unless somebody has taken it since. */
@@ -247,6 +244,26 @@ int store_publish(struct store *store, const struct publication *p,
 	version_put(*out);
 	again.exclusive = false;
 	return publish_once(store, &again, false, out);
+}
+
+static int publish_any(struct store *store, const struct publication *p,
+		       struct version **out)
+{
+	if (p->meta.size <= MANIFEST_INLINE_MAX)
+		return publish_inline(store, p, out);
+	return publish_blocks(store, p, out);
+}
+
+int store_publish(struct store *store, const struct publication *p,
+		  struct version **out)
+{
+	int err = publish_any(store, p, out);
+
+	/* Without descriptors nothing has got a name yet. */
+	if (err != -EMFILE && err != -ENFILE)
+		return err;
+	pack_pool_shrink(&store->pool);
+	return publish_any(store, p, out);
 }
 
 int store_republish(struct store *store, struct version *old,

@@ -30,14 +30,21 @@ struct store *fixture_open(const struct fixture *f)
 	return store;
 }
 
+bool make_temp_dir(char dir[128])
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(dir, 128, "%s/tacfs-test-XXXXXX", tmp ? tmp : "/tmp");
+	return mkdtemp(dir);
+}
+
 int fixture_setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -1;
-	strcpy(f->dir, "/tmp/tacfs-test-XXXXXX");
-	if (!mkdtemp(f->dir))
+	if (!make_temp_dir(f->dir))
 		return -1;
 	snprintf(f->path, sizeof(f->path), "%s/store", f->dir);
 	f->store = fixture_open(f);

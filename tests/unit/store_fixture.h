@@ -17,14 +17,17 @@
 enum { PACK_NAME_SIZE = 280 };
 
 struct fixture {
-	char dir[64];  /* the temporary directory */
-	char path[80]; /* the store in it */
+	char dir[128];	/* the temporary directory */
+	char path[160]; /* the store in it */
 	struct store *store;
 };
 
 /* cmocka's; *state is the fixture, with a new store that is open. */
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
+
+/* A new directory below $TMPDIR, or /tmp. The path is written to `dir`. */
+bool make_temp_dir(char dir[128]);
 
 /* One more handle of the store, as another mount has it. */
 struct store *fixture_open(const struct fixture *f);

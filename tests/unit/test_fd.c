@@ -18,7 +18,7 @@
 #include "tests/unit/store_fixture.h"
 
 struct place {
-	char path[64];
+	char path[128];
 	int dir;
 	int tmp;
 };
@@ -29,8 +29,7 @@ static int setup(void **state)
 
 	if (!p)
 		return -1;
-	strcpy(p->path, "/tmp/tacfs-test-XXXXXX");
-	if (!mkdtemp(p->path))
+	if (!make_temp_dir(p->path))
 		return -1;
 	p->dir = open(p->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (mkdirat(p->dir, "tmp", 0700) < 0)

@@ -19,7 +19,8 @@
 #include "fs/store/identity.h"
 #include "tests/unit/store_fixture.h"
 
-enum { SIZE = 5000 };
+/* Small, since every byte of what is stored has its turn. */
+enum { SIZE = MANIFEST_INLINE_MAX + 1 };
 
 static const char manifest[] = "refs/default/file";
 

@@ -27,8 +27,7 @@ static int setup(void **state)
 
 	if (!f)
 		return -1;
-	strcpy(f->dir, "/tmp/tacfs-test-XXXXXX");
-	if (!mkdtemp(f->dir))
+	if (!make_temp_dir(f->dir))
 		return -1;
 	snprintf(f->path, sizeof(f->path), "%s/store", f->dir);
 	*state = f;

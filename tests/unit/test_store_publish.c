@@ -411,7 +411,7 @@ static void nothing_is_left_in_tmp(void **state)
 {
 	struct fixture *f = *state;
 	AUTO_FREE uint8_t *bytes = filled(100000, 12, 256);
-	char path[100];
+	char path[PATH_MAX];
 
 	publish(f->store, "file", bytes, 100000);
 	publish(f->store, "file", bytes, 100);

@@ -273,6 +273,10 @@ static void packs_are_closed_when_descriptors_run_out(void **state)
 	while (count < 1024 && (taken[count] = dup(0)) >= 0)
 		count++;
 	publish_and_read(f->store, FILES - 1, true);
+	close(taken[--count]); /* for the content */
+	for (unsigned i = 0; i < FILES; i++)
+		publish_and_read(f->store, i, true);
+	publish_and_read(f->store, FILES, false);
 	for (size_t i = 0; i < count; i++)
 		close(taken[i]);
 	assert_true(count < 1024);
