@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compiler/index.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ static void add_name(struct collector *c, const char *path, bool described)
 	const char *name = slash ? slash + 1 : path;
 	size_t i;
 
-	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+	if (!*name || strlen(name) > NAME_MAX || strcmp(name, ".") == 0 ||
+	    strcmp(name, "..") == 0) {
 		c->why = "a record names no file";
 		return;
 	}

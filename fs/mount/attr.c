@@ -9,7 +9,6 @@
 #include "compiler/artifact.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/file.h"
-#include "fs/mount/private.h"
 
 static int check_owner(const struct mount *m, const struct stat *st, int set)
 {
@@ -77,30 +76,16 @@ static int setattr_symlink(struct mount *m, struct node *node,
 	return err;
 }
 
-/* Writing a published artifact by path: into a private version of it. */
-static int make_private(struct mount *m, struct node *node,
-			struct caller *caller)
-{
-	struct version *v = file_version(node);
-	struct node *private = NULL;
-	struct place place;
-	int err = node_place(&m->tree, node, &place);
-
-	if (!err)
-		err = private_begin(m, place.parent, place.name, v, 0, caller,
-				    &private);
-	version_put(v);
-	node_drop(&m->tree, private);
-	place_free(&m->tree, &place);
-	return err ? err : -ESTALE;
-}
-
 static int set_size(struct mount *m, struct node *node, const struct handle *h,
 		    uint64_t size, struct caller *caller)
 {
 	if (!h && node->kind == NODE_FILE &&
 	    artifact_kind_of(node->name) != ARTIFACT_NONE)
-		return make_private(m, node, caller);
+		return retry_take(m, caller->thread, node->name, node)
+			       ? -ETXTBSY
+			       : retry_ask(m, caller->thread, node->name, node,
+					   true);
+	retry_take(m, caller->thread, node->name, node);
 	return file_resize_locked(m, node, size);
 }
 

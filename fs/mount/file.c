@@ -2,6 +2,7 @@
 #include "fs/mount/file.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/random.h>
 
 int file_new_ino(uint64_t *ino)
@@ -286,4 +287,24 @@ void file_drop_work(struct node *node)
 	}
 	pthread_mutex_unlock(&node->lock);
 	scratch_free(work);
+}
+
+bool file_adopt(struct node *node, struct version *v)
+{
+	const struct manifest_meta *new = version_meta(v);
+	struct version *old = file_version(node);
+	bool same = false;
+
+	if (old) {
+		const struct manifest_meta *meta = version_meta(old);
+
+		same = meta->ino == new->ino &&
+		       meta->size ==
+			       new->size &&memcmp(meta->sha256, new->sha256,
+						  SHA256_SIZE) == 0;
+	}
+	version_put(old);
+	if (same)
+		file_published(node, v);
+	return same;
 }

@@ -41,6 +41,11 @@ int file_resize_locked(struct mount *m, struct node *node, uint64_t size);
 
 /* While it is set, lookups take the node for what its name shows. */
 void file_set_publishing(struct mount *m, struct node *node, bool publishing);
+/*
+ * Whether the node can show this newer version of its file, because only the
+ * attributes differ: then it does, and locks on it still exclude.
+ */
+bool file_adopt(struct node *node, struct version *v);
 /* Adopts a version that was just published for this node. */
 void file_published(struct node *node, struct version *v);
 

@@ -53,7 +53,7 @@ static int lookup_symlink(struct mount *m, struct node *directory,
 {
 	struct node *node = tree_hold(&m->tree, directory, name, NODE_SYMLINK);
 
-	if (node && node->symlink.st_ino == st->st_ino) {
+	if (node && memcmp(&node->symlink, st, sizeof(*st)) == 0) {
 		*out = node;
 		return 0;
 	}
@@ -99,8 +99,13 @@ static int lookup_file(struct mount *m, struct node *directory,
 		*out = node;
 		return 0;
 	}
-	node_drop(&m->tree, node);
 	err = version_load(m->store, directory->directory.fd, name, &v);
+	if (!err && node && file_adopt(node, v)) {
+		version_put(v);
+		*out = node;
+		return 0;
+	}
+	node_drop(&m->tree, node);
 	if (err)
 		return err;
 	*out = file_node(m, directory, name, v);
@@ -108,7 +113,17 @@ static int lookup_file(struct mount *m, struct node *directory,
 	return *out ? 0 : -ENOMEM;
 }
 
-bool lookup_is_whole(struct mount *m, struct node *directory,
+int lookup_named(struct mount *m, struct node *directory, const char *name,
+		 struct version **named)
+{
+	int err = version_load(m->store, directory->directory.fd, name, named);
+
+	if (err == -ELOOP)
+		return 0;
+	return err == -EISDIR || err == -ENXIO ? -ENOENT : err;
+}
+
+static bool is_whole(struct mount *m, struct node *directory,
 		     const struct version *v)
 {
 	const char *const *names;
@@ -117,8 +132,7 @@ bool lookup_is_whole(struct mount *m, struct node *directory,
 	names = version_names(v, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct version *named = NULL;
-		int err = version_load(m->store, directory->directory.fd,
-				       names[i], &named);
+		int err = lookup_named(m, directory, names[i], &named);
 
 		version_put(named);
 		if (err == -ENOENT)
@@ -133,7 +147,7 @@ static bool is_dangling(struct mount *m, struct node *directory,
 {
 	struct version *v = file_version(node);
 	struct process process;
-	bool whole = !v || lookup_is_whole(m, directory, v);
+	bool whole = !v || is_whole(m, directory, v);
 
 	version_put(v);
 	if (whole)
@@ -168,11 +182,55 @@ static int lookup_stored(struct mount *m, struct node *directory,
 	return -ENOENT;
 }
 
+int lookup_private(struct mount *m, struct node *directory, const char *name,
+		   struct caller *caller, struct found *found)
+{
+	bool copies = found->node->kind == NODE_FILE;
+	struct version *v = copies ? file_version(found->node) : NULL;
+	struct node *private = NULL;
+	int err = private_begin(m, directory, name, v, 0600, caller, &private);
+
+	version_put(v);
+	if (err)
+		return err;
+	node_drop(&m->tree, found->node);
+	*found = (struct found){ private, TIMEOUT_NONE };
+	return 0;
+}
+
+/* Whether a writer was sent to look for a private version of what was found. */
+static bool is_awaited(struct mount *m, const char *name,
+		       const struct caller *caller, const struct found *found)
+{
+	if (found->node->kind != NODE_READABLE &&
+	    (found->node->kind != NODE_FILE ||
+	     artifact_kind_of(name) == ARTIFACT_NONE))
+		return false;
+	return retry_writes(m, caller->thread, name);
+}
+
+static int lookup_shared(struct mount *m, struct node *directory,
+			 const char *name, struct caller *caller,
+			 struct found *found)
+{
+	int err = -ENOENT;
+
+	if (rendering_is_name(name))
+		err = rendering_lookup(m, directory, caller, &found->node);
+	if (err == -ENOENT)
+		err = lookup_stored(m, directory, name, caller, found);
+	if (err || !is_awaited(m, name, caller, found))
+		return err;
+	err = lookup_private(m, directory, name, caller, found);
+	if (err)
+		node_drop(&m->tree, found->node);
+	return err;
+}
+
 int lookup_name(struct mount *m, struct node *directory, const char *name,
 		struct caller *caller, struct found *found)
 {
 	bool contested = false;
-	int err = -ENOENT;
 
 	*found = (struct found){ .timeout = TIMEOUT_KEPT };
 	found->node = private_find(m, directory, name, caller, &contested);
@@ -180,11 +238,7 @@ int lookup_name(struct mount *m, struct node *directory, const char *name,
 		found->timeout = TIMEOUT_NONE;
 	if (found->node)
 		return 0;
-	if (rendering_is_name(name))
-		err = rendering_lookup(m, directory, caller, &found->node);
-	if (err == -ENOENT)
-		err = lookup_stored(m, directory, name, caller, found);
-	return err;
+	return lookup_shared(m, directory, name, caller, found);
 }
 
 static int stat_directory(struct node *node, struct stat *st)

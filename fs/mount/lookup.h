@@ -18,9 +18,19 @@ struct found {
 int lookup_name(struct mount *m, struct node *directory, const char *name,
 		struct caller *caller, struct found *found);
 
-/* Whether every file that an .idx names is there; true for all others. */
-bool lookup_is_whole(struct mount *m, struct node *directory,
-		     const struct version *v);
+/*
+ * Puts a private version of the caller, begun from what was found, in its
+ * place: of a published file a copy, of a readable.py an empty one.
+ */
+int lookup_private(struct mount *m, struct node *directory, const char *name,
+		   struct caller *caller, struct found *found);
+
+/*
+ * A file that an .idx names. 0, and its version; or NULL when it is a symlink,
+ * which the client follows by itself; -ENOENT; other errnos.
+ */
+int lookup_named(struct mount *m, struct node *directory, const char *name,
+		 struct version **named);
 
 /* The attributes as the kernel is given them. */
 int node_stat(struct mount *m, struct node *node, struct stat *st);

@@ -46,35 +46,61 @@ static time_t seconds(void)
 	return now.tv_sec;
 }
 
+/* With the tree's lock held: the thread's request, if it is still awaited. */
+static struct retry *find_retry(struct mount *m, pid_t thread, uint64_t name)
+{
+	struct retry *retry = &m->retries[(unsigned)thread % RETRIES];
+
+	if (retry->thread != thread || retry->name != name ||
+	    retry->until < seconds())
+		return NULL;
+	return retry;
+}
+
 bool retry_take(struct mount *m, pid_t thread, const char *name,
 		const struct node *node)
 {
 	uint64_t hash = name_hash(name);
-	time_t now = seconds();
 	bool repeated = false;
+	struct retry *retry;
 
 	tree_lock(&m->tree);
-	for (size_t i = 0; i < RETRIES; i++) {
-		struct retry *retry = &m->retries[i];
-
-		if (retry->thread != thread || retry->name != hash)
-			continue;
-		if (retry->until >= now && retry->asked < node->seen)
-			repeated = true;
+	retry = find_retry(m, thread, hash);
+	if (retry) {
+		repeated = retry->node == node || retry->asked < node->seen;
 		*retry = (struct retry){ 0 };
 	}
 	tree_unlock(&m->tree);
 	return repeated;
 }
 
-int retry_ask(struct mount *m, pid_t thread, const char *name)
+bool retry_writes(struct mount *m, pid_t thread, const char *name)
 {
-	struct retry retry = { thread, name_hash(name), 0,
-			       seconds() + RETRY_SECONDS };
+	uint64_t hash = name_hash(name);
+	const struct retry *retry;
+	bool writes;
+
+	tree_lock(&m->tree);
+	retry = find_retry(m, thread, hash);
+	writes = retry && retry->writes;
+	tree_unlock(&m->tree);
+	return writes;
+}
+
+int retry_ask(struct mount *m, pid_t thread, const char *name,
+	      const struct node *node, bool writes)
+{
+	struct retry retry = {
+		.thread = thread,
+		.name = name_hash(name),
+		.node = node,
+		.until = seconds() + RETRY_SECONDS,
+		.writes = writes,
+	};
 
 	tree_lock(&m->tree);
 	retry.asked = m->tree.clock++;
-	m->retries[m->next_retry++ % RETRIES] = retry;
+	m->retries[(unsigned)thread % RETRIES] = retry;
 	tree_unlock(&m->tree);
 	return -ESTALE;
 }

@@ -13,19 +13,22 @@
 #include "fs/mount/node.h"
 #include "fs/store/store.h"
 
-enum { RETRIES = 64, RETRY_SECONDS = 2 };
+enum { RETRIES = 1024, RETRY_SECONDS = 2 };
 
 /*
  * A thread whose request about a name was answered with ESTALE. The kernel then
  * walks the path anew and repeats the request, but only once: the second must
  * not fail so. What it was given on that walk was right after the first answer,
- * and that will do even when it has been replaced again.
+ * and that will do even when it has been replaced again. When it comes back
+ * with the same node there was no walk: it follows a link of /proc/PID/fd.
  */
 struct retry {
 	pid_t thread;
-	uint64_t name;	/* its hash */
-	uint64_t asked; /* tree.clock then */
-	time_t until;	/* it is not repeated later than that */
+	uint64_t name;		 /* its hash */
+	const struct node *node; /* for comparison only */
+	uint64_t asked;		 /* tree.clock then */
+	time_t until;		 /* it is not repeated later than that */
+	bool writes;		 /* what it is to find is a private version */
 };
 
 struct mount {
@@ -34,8 +37,7 @@ struct mount {
 	struct tree tree;
 	uid_t uid; /* the owner that is shown */
 	gid_t gid;
-	struct retry retries[RETRIES]; /* guarded by tree.lock */
-	unsigned next_retry;
+	struct retry retries[RETRIES]; /* by thread; guarded by tree.lock */
 };
 
 /*
@@ -52,13 +54,16 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid);
 void mount_free(struct mount *m);
 
 /* Returns -ESTALE, so that the kernel repeats this thread's request. */
-int retry_ask(struct mount *m, pid_t thread, const char *name);
+int retry_ask(struct mount *m, pid_t thread, const char *name,
+	      const struct node *node, bool writes);
 /*
- * Whether this is such a repeated request, and the kernel was given `node` on
- * its new walk. Forgets the first one.
+ * Whether this is such a repeated request, and `node` is what the kernel was
+ * given on its new walk, or what it had before. Forgets the first one.
  */
 bool retry_take(struct mount *m, pid_t thread, const char *name,
 		const struct node *node);
+/* Whether this thread's new walk is to find a private version. */
+bool retry_writes(struct mount *m, pid_t thread, const char *name);
 
 /* From now on this process sees these names (enum insight) there. */
 void insider_add(struct mount *m, struct node *directory,

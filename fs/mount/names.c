@@ -184,8 +184,11 @@ int name_rmdir(struct mount *m, struct node *directory, const char *name,
 
 	if (err)
 		return err;
-	err = -ENOTDIR;
-	if (found.node->kind == NODE_DIRECTORY) {
+	if (found.node->kind != NODE_DIRECTORY) {
+		err = -ENOTDIR;
+	} else if (private_any(m, found.node, caller)) {
+		err = -ENOTEMPTY;
+	} else {
 		int fd = directory->directory.fd;
 
 		err = unlinkat(fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;

@@ -46,6 +46,16 @@ struct node *tree_find(struct tree *tree, const struct node *parent,
 	return node;
 }
 
+bool tree_is_attached(struct tree *tree, const struct node *node)
+{
+	bool attached;
+
+	tree_lock(tree);
+	attached = node->attached;
+	tree_unlock(tree);
+	return attached;
+}
+
 struct node *tree_hold(struct tree *tree, const struct node *parent,
 		       const char *name, enum node_kind kind)
 {

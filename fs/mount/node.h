@@ -150,6 +150,8 @@ void tree_detach(struct tree *tree, struct node *node);
 int tree_move(struct tree *tree, struct node *node, struct node *parent,
 	      const char *name);
 
+/* Takes the lock. Whether the node's name shows it. */
+bool tree_is_attached(struct tree *tree, const struct node *node);
 /* Takes the lock: the attached node of that kind, held; or NULL. */
 struct node *tree_hold(struct tree *tree, const struct node *parent,
 		       const char *name, enum node_kind kind);

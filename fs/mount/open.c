@@ -64,20 +64,6 @@ static int open_worked_on(struct mount *m, struct node *node, int flags,
 	return err;
 }
 
-/* A private version of the name, which the repeated lookup will find. */
-static int begin_private(struct mount *m, const struct place *place,
-			 struct version *from, struct caller *caller)
-{
-	struct node *node;
-	int err = private_begin(m, place->parent, place->name, from, 0600,
-				caller, &node);
-
-	if (err)
-		return err;
-	node_drop(&m->tree, node);
-	return -ESTALE;
-}
-
 static bool has_private(struct mount *m, const struct place *place,
 			struct caller *caller)
 {
@@ -93,6 +79,7 @@ static bool has_private(struct mount *m, const struct place *place,
 static int verify_named(struct mount *m, const struct place *place,
 			const struct version *v)
 {
+	int dir = place->parent->directory.fd;
 	const char *const *names;
 	size_t count;
 	int err = 0;
@@ -100,10 +87,9 @@ static int verify_named(struct mount *m, const struct place *place,
 	names = version_names(v, &count);
 	for (size_t i = 0; i < count && !err; i++) {
 		struct version *named = NULL;
-		int dir = place->parent->directory.fd;
 
-		err = version_load(m->store, dir, names[i], &named);
-		if (!err)
+		err = lookup_named(m, place->parent, names[i], &named);
+		if (!err && named)
 			err = version_verify(m->store, named, dir, names[i]);
 		version_put(named);
 	}
@@ -141,20 +127,19 @@ static bool is_current(struct node *node, const struct place *place)
  * that is not the newest any more.
  */
 static int open_published(struct mount *m, struct node *node, int flags,
-			  const struct place *place, struct caller *caller,
-			  struct handle **out)
+			  const struct place *place, bool repeated,
+			  struct caller *caller, struct handle **out)
 {
-	pid_t thread = caller->thread;
-	bool repeated = retry_take(m, thread, place->name, node);
 	int err = 0;
 
-	if (!file_is_worked_on(node)) {
+	if (!tree_is_attached(&m->tree, node) || !file_is_worked_on(node)) {
 		if (!repeated && !is_current(node, place))
-			return retry_ask(m, thread, place->name);
-		err = verify(m, node, place);
+			err = -ESTALE;
+		else
+			err = verify(m, node, place);
 	}
-	if (err == -ENOENT && !repeated)
-		return retry_ask(m, thread, place->name);
+	if (!repeated && (err == -ENOENT || err == -ESTALE))
+		return retry_ask(m, caller->thread, place->name, node, false);
 	return err ? err : open_worked_on(m, node, flags, caller, out);
 }
 
@@ -167,19 +152,19 @@ static bool is_shown(const struct node *node, const struct place *place)
 }
 
 static int open_rendering(struct mount *m, struct node *node, int flags,
-			  const struct place *place, struct caller *caller,
-			  struct handle **out)
+			  const struct place *place, bool repeated,
+			  struct caller *caller, struct handle **out)
 {
-	bool repeated = retry_take(m, caller->thread, place->name, node);
 	int err = 0;
 
 	if (!node->file.version)
 		rendering_forget(m, place->parent);
 	if (!repeated && !is_shown(node, place))
-		return retry_ask(m, caller->thread, place->name);
-	err = rendering_open(m, node, place->parent);
+		err = -ENOENT;
+	else
+		err = rendering_open(m, node, place->parent);
 	if (err == -ENOENT && !repeated)
-		return retry_ask(m, caller->thread, place->name);
+		return retry_ask(m, caller->thread, place->name, node, false);
 	if (err)
 		return err;
 	err = new_handle(m, node, flags, caller, out);
@@ -188,41 +173,44 @@ static int open_rendering(struct mount *m, struct node *node, int flags,
 	return err;
 }
 
-static int open_file(struct mount *m, struct node *node, int flags,
-		     const struct place *place, struct caller *caller,
-		     struct handle **out)
+/*
+ * What is published does not change: a writer's walk is sent to find a private
+ * version. A writer without a path cannot be sent anywhere.
+ */
+static int open_shared(struct mount *m, struct node *node, int flags,
+		       const struct place *place, struct caller *caller,
+		       struct handle **out)
 {
-	struct version *v;
-	int err;
+	bool repeated = retry_take(m, caller->thread, place->name, node);
+	bool apart = node->kind == NODE_READABLE ||
+		     artifact_kind_of(place->name) != ARTIFACT_NONE;
 
-	if (has_private(m, place, caller))
-		return -ESTALE;
-	if (!flags_write(flags) ||
-	    artifact_kind_of(place->name) == ARTIFACT_NONE)
-		return open_published(m, node, flags, place, caller, out);
-	v = file_version(node);
-	err = begin_private(m, place, v, caller);
-	version_put(v);
-	return err;
+	if (flags_write(flags) && apart)
+		return repeated ? -ETXTBSY
+				: retry_ask(m, caller->thread, place->name,
+					    node, true);
+	if (!repeated && has_private(m, place, caller))
+		return retry_ask(m, caller->thread, place->name, node, false);
+	if (node->kind == NODE_READABLE)
+		return open_rendering(m, node, flags, place, repeated, caller,
+				      out);
+	return open_published(m, node, flags, place, repeated, caller, out);
 }
 
 int handle_open(struct mount *m, struct node *node, int flags,
 		struct caller *caller, struct handle **out)
 {
 	struct place place = { 0 };
-	int err;
+	int err = node_place(&m->tree, node, &place);
 
-	if (node->kind == NODE_PRIVATE)
-		return open_worked_on(m, node, flags, caller, out);
-	err = node_place(&m->tree, node, &place);
 	if (err)
 		return err;
-	if (node->kind == NODE_READABLE && !flags_write(flags))
-		err = open_rendering(m, node, flags, &place, caller, out);
-	else if (node->kind == NODE_READABLE)
-		err = begin_private(m, &place, NULL, caller);
-	else
-		err = open_file(m, node, flags, &place, caller, out);
+	if (node->kind == NODE_PRIVATE) {
+		retry_take(m, caller->thread, place.name, node);
+		err = open_worked_on(m, node, flags, caller, out);
+	} else {
+		err = open_shared(m, node, flags, &place, caller, out);
+	}
 	place_free(&m->tree, &place);
 	return err;
 }
@@ -317,25 +305,6 @@ int node_create(struct mount *m, struct node *directory, const char *name,
 	return create_plain(m, directory, name, mode, found);
 }
 
-/* Puts a private version in the place of what was found, for writing. */
-static int find_private(struct mount *m, struct node *directory,
-			const char *name, struct caller *caller,
-			struct found *found)
-{
-	struct version *v = file_version(found->node);
-	struct node *private = NULL;
-	int err = private_begin(m, directory, name,
-				found->node->kind == NODE_FILE ? v : NULL, 0600,
-				caller, &private);
-
-	version_put(v);
-	if (err)
-		return err;
-	node_drop(&m->tree, found->node);
-	*found = (struct found){ private, TIMEOUT_NONE };
-	return 0;
-}
-
 /* What the caller meant to create is there by now, and that will do. */
 static int open_existing(struct mount *m, struct node *directory,
 			 const char *name, int flags, struct caller *caller,
@@ -352,7 +321,7 @@ static int open_existing(struct mount *m, struct node *directory,
 	else if (found->node->kind == NODE_READABLE ||
 		 (found->node->kind == NODE_FILE && flags_write(flags) &&
 		  artifact_kind_of(name) != ARTIFACT_NONE))
-		err = find_private(m, directory, name, caller, found);
+		err = lookup_private(m, directory, name, caller, found);
 	if (!err)
 		err = open_worked_on(m, found->node, flags, caller, out);
 	if (err)
@@ -447,12 +416,8 @@ int handle_sync(struct mount *m, struct handle *h)
 static void settle_private(struct mount *m, struct node *node)
 {
 	struct node_file *file = &node->file;
-	bool attached;
 
-	tree_lock(&m->tree);
-	attached = node->attached;
-	tree_unlock(&m->tree);
-	if (!attached)
+	if (!tree_is_attached(&m->tree, node))
 		return;
 	if (file->flush_by_killed)
 		commit_abandon(m, node, "its writer was killed");

@@ -20,8 +20,9 @@ struct handle {
 /*
  * Opens a node. Returns 0 and a handle; -ESTALE when the kernel is to look the
  * name up again, and then open what it finds: a private version for a writer of
- * an artifact, a newer version for a reader; -ENOENT when the content is
- * damaged; other errnos. `flags` are open(2)'s.
+ * an artifact, a newer version for a reader; -ETXTBSY for a writer of an
+ * artifact by /proc/PID/fd; -ENOENT when the content is damaged; other errnos.
+ * `flags` are open(2)'s.
  */
 int handle_open(struct mount *m, struct node *node, int flags,
 		struct caller *caller, struct handle **out);

@@ -6,13 +6,13 @@
 
 #include "fs/mount/file.h"
 
-/* The first private version of `name`, of `owner` unless that is NULL. */
+/* The first private version; of `name`, and of `owner`, unless NULL. */
 static struct node *find(struct node *directory, const char *name,
 			 const struct process *owner)
 {
 	struct node *node = directory->directory.privates;
 
-	while (node && (strcmp(node->name, name) != 0 ||
+	while (node && ((name && strcmp(node->name, name) != 0) ||
 			(owner && !process_equal(&node->file.owner, owner))))
 		node = node->next;
 	return node;
@@ -64,6 +64,23 @@ struct node *private_find(struct mount *m, struct node *directory,
 	if (!node)
 		drop_orphans(m, directory);
 	return node;
+}
+
+bool private_any(struct mount *m, struct node *directory, struct caller *caller)
+{
+	struct process owner;
+	bool any;
+
+	tree_lock(&m->tree);
+	any = directory->directory.privates;
+	tree_unlock(&m->tree);
+	if (!any)
+		return false;
+	owner = caller_process(caller);
+	tree_lock(&m->tree);
+	any = find(directory, NULL, &owner);
+	tree_unlock(&m->tree);
+	return any;
 }
 
 static int fill(struct node_file *file, struct version *from, mode_t mode)

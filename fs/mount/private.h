@@ -26,6 +26,10 @@ int private_begin(struct mount *m, struct node *directory, const char *name,
 		  struct version *from, mode_t mode, struct caller *caller,
 		  struct node **out);
 
+/* Whether the caller has a private version of any name there. */
+bool private_any(struct mount *m, struct node *directory,
+		 struct caller *caller);
+
 /* It is published, or given up: its name does not show it any more. */
 void private_end(struct mount *m, struct node *node);
 

@@ -89,7 +89,6 @@ static int rename_judged(const struct renaming *r)
 	if (unlinkat(r->from.directory->directory.fd, r->from.name, 0) < 0 &&
 	    errno != ENOENT)
 		err = -errno;
-	file_published(r->node, v);
 	version_put(v);
 	return err;
 }
@@ -106,6 +105,28 @@ static void note_names(const struct renaming *r)
 		rendering_published(r->m, r->to.directory);
 }
 
+/*
+ * Who goes on writing to an artifact does so privately: from now on the node is
+ * its writers' alone, and its name shows what was renamed, by another node.
+ */
+static bool is_split(const struct renaming *r)
+{
+	struct node *node = r->node;
+	bool written;
+
+	pthread_mutex_lock(&node->lock);
+	written = node->file.writers > 0;
+	pthread_mutex_unlock(&node->lock);
+	return written && artifact_kind_of(r->to.name) != ARTIFACT_NONE;
+}
+
+static void split(const struct renaming *r)
+{
+	tree_lock(&r->m->tree);
+	tree_detach(&r->m->tree, r->node);
+	tree_unlock(&r->m->tree);
+}
+
 /* With node.writing of both held alone. */
 static int rename_file(const struct renaming *r)
 {
@@ -117,7 +138,9 @@ static int rename_file(const struct renaming *r)
 	err = needs_judging(r) ? rename_judged(r) : rename_stored(r);
 	if (!err)
 		err = move_node(r);
-	if (!err)
+	if (!err && is_split(r))
+		split(r);
+	else if (!err)
 		err = reload(r);
 	file_set_publishing(r->m, r->node, false);
 	if (!err)
@@ -130,9 +153,7 @@ static int rename_private(const struct renaming *r)
 {
 	int err;
 
-	tree_lock(&r->m->tree);
-	err = tree_move(&r->m->tree, r->node, r->to.directory, r->to.name);
-	tree_unlock(&r->m->tree);
+	err = move_node(r);
 	if (err)
 		return err;
 	pthread_mutex_lock(&r->node->lock);
@@ -141,9 +162,7 @@ static int rename_private(const struct renaming *r)
 	if (unlinkat(r->from.directory->directory.fd, r->from.name, 0) < 0 &&
 	    errno != ENOENT)
 		return -errno;
-	if (artifact_kind_of(r->to.name) != ARTIFACT_NONE)
-		return 0;
-	return commit_locked(r->m, r->node, false);
+	return commit_unopened(r->m, r->node);
 }
 
 /* By address, so that two renames never wait for each other. */

@@ -2,6 +2,7 @@
 #include "fs/mount/scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -132,20 +133,45 @@ int scratch_copy(struct store *store, struct version *v, struct scratch **out)
 	return 0;
 }
 
-int scratch_map(const struct scratch *c, struct scratch_view *view)
+static int map_all(const struct scratch *c, struct scratch_view *view)
 {
-	size_t size = scratch_size(c);
 	void *bytes;
 
-	if (!size) {
-		*view = (struct scratch_view){ "", 0 };
-		return 0;
-	}
-	bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, c->fd, 0);
+	if (fallocate(c->fd, 0, 0, (off_t)view->size) < 0 &&
+	    errno != EOPNOTSUPP)
+		return -errno;
+	bytes = mmap(NULL, view->size, PROT_READ, MAP_SHARED, c->fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
-	*view = (struct scratch_view){ bytes, size };
+	view->bytes = bytes;
 	return 0;
+}
+
+static int read_all(const struct scratch *c, struct scratch_view *view)
+{
+	AUTO_FREE void *bytes = malloc(view->size);
+	int err;
+
+	if (!bytes)
+		return -ENOMEM;
+	err = fd_read_at(c->fd, bytes, view->size, 0);
+	if (!err)
+		view->bytes = take_memory(&bytes);
+	return err;
+}
+
+int scratch_map(const struct scratch *c, struct scratch_view *view)
+{
+	struct scratch_view all = { "", scratch_size(c) };
+	int err = 0;
+
+	if (all.size > SCRATCH_COPY_MAX)
+		err = map_all(c, &all);
+	else if (all.size)
+		err = read_all(c, &all);
+	if (!err)
+		*view = all;
+	return err;
 }
 
 void scratch_unmap(struct scratch_view *view)
@@ -155,7 +181,9 @@ void scratch_unmap(struct scratch_view *view)
 		void *write;
 	} bytes = { view->bytes };
 
-	if (view->size)
+	if (view->size > SCRATCH_COPY_MAX)
 		munmap(bytes.write, view->size);
+	else if (view->size)
+		free(bytes.write);
 	*view = (struct scratch_view){ NULL, 0 };
 }

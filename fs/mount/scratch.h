@@ -36,7 +36,14 @@ int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
 		  size_t size);
 int scratch_resize(struct scratch *c, uint64_t size);
 
-/* All bytes, read-only; unmap with scratch_unmap(). Empty content: size 0. */
+/*
+ * All bytes, read-only; end with scratch_unmap(). Up to SCRATCH_COPY_MAX bytes
+ * are read into memory, since a mapping turns a full or failing disk into
+ * SIGBUS. More are mapped, after their holes were filled. 0 or a negative
+ * errno, -ENOSPC among them.
+ */
+enum { SCRATCH_COPY_MAX = 64 * 1024 * 1024 };
+
 struct scratch_view {
 	const void *bytes;
 	size_t size;
