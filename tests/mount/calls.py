@@ -15,6 +15,7 @@ import threading
 import time
 
 BLOCK = 1 << 20
+ENOUGH = 6  # turns of a loop that make a test worth something
 
 _maps = {}
 
@@ -312,22 +313,25 @@ def append_lines(path, who, count):
         append(path, f"{who} {line:06d} {'x' * 40}\n".encode())
 
 
-def replace_often(path, seconds):
-    """Writes a temporary file and renames it over path, again and again."""
+def replace_often(path, seconds, stop):
+    """Writes a temporary file and renames it over path, again and again.
+
+    Makes the file `stop` in the end. Returns how often.
+    """
     deadline = time.monotonic() + seconds
     count = 0
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline or count < ENOUGH:
         count += 1
         write(f"{path}.tmp", b"%d" % (count % 10) * os.stat(path).st_size)
         os.rename(f"{path}.tmp", path)
+    write(stop, b"")
     return count
 
 
-def read_often(path, size, seconds):
+def read_often(path, size, stop):
     """(reads, what was wrong with them) of a file of `size` equal bytes."""
-    deadline = time.monotonic() + seconds
     count, errors = 0, []
-    while time.monotonic() < deadline and len(errors) < 5:
+    while (not count or not os.path.exists(stop)) and len(errors) < 5:
         count += 1
         kind, seen = look(path)
         if kind == "errno":

@@ -40,7 +40,7 @@ import supervisor  # noqa: E402
 
 PLAIN = os.environ.get("TACFS_PLAIN") == "1"
 LONG = os.environ.get("TACFS_LONG") == "1"
-PATIENCE = 60  # seconds until something that must happen is given up
+PATIENCE = 120  # seconds until something that must happen is given up
 SIGNS_OF_TROUBLE = ("ERROR: AddressSanitizer", "WARNING: ThreadSanitizer",
                     "runtime error:", "LeakSanitizer", "Assertion `")
 

@@ -12,6 +12,7 @@ import shutil
 import time
 import traceback
 
+import calls
 import torchair_client as client
 
 
@@ -22,24 +23,27 @@ def explain(error):
     return f"{error!r} at `{lines[-1] if lines else frames[-1].line}`"
 
 
-def save_often(path, seconds, size):
-    """Compiles and saves again and again. Returns how often."""
+def save_often(path, seconds, size, stop):
+    """Compiles and saves again and again, then makes the file `stop`.
+
+    Returns how often.
+    """
     deadline = time.monotonic() + seconds
     count = 0
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline or count < calls.ENOUGH:
         client.save(path, client.compile_model(size))
         count += 1
+    calls.write(stop, b"")
     return count
 
 
-def load_often(path, seconds):
-    """Loads as a client does, clearing what it cannot load.
+def load_often(path, stop):
+    """Loads until `stop` exists. Returns (loads, what failed).
 
-    Returns (loads, what failed). A plain directory fails here all the time.
+    In a plain directory loads fail here all the time.
     """
-    deadline = time.monotonic() + seconds
     loads, failures = 0, []
-    while time.monotonic() < deadline and len(failures) < 5:
+    while (not loads or not os.path.exists(stop)) and len(failures) < 5:
         try:
             client.load(path)
             loads += 1

@@ -44,20 +44,22 @@ def write_slowly(path, content, chance, whole=True):
     os.close(fd)
 
 
-def write_versions(path, counter, seconds, size):
+def write_versions(path, counter, seconds, size, stop):
     """Publishes version after version; every fifth attempt stays half.
 
-    Returns the number of the last version.
+    Goes on for some seconds and versions, then makes the file `stop`. Returns
+    the number of the last version.
     """
     count = Counter(counter)
     chance = random.Random(1)
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline or count.get() < calls.ENOUGH:
         number = count.get() + 1
         if chance.random() < 0.2:
             write_slowly(path, samples.module(number, size), chance, whole=False)
         write_slowly(path, samples.module(number, size), chance)
         count.set(number)
+    calls.write(stop, b"")
     return count.get()
 
 
@@ -72,9 +74,9 @@ class Reader:
         self.versions = set()
         self.errors = []
 
-    def run(self, seconds):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and len(self.errors) < 5:
+    def run(self, stop):
+        while ((not self.reads or not os.path.exists(stop))
+               and len(self.errors) < 5):
             self.read_once()
         while self.held:
             self.check_held()
@@ -129,6 +131,6 @@ class Reader:
         os.close(fd)
 
 
-def read_versions(path, counter, seconds, size, seed):
-    """Returns (reads, different versions seen, errors)."""
-    return Reader(path, counter, size, seed).run(seconds)
+def read_versions(path, counter, stop, size, seed):
+    """Reads until `stop` exists. Returns (reads, versions seen, errors)."""
+    return Reader(path, counter, size, seed).run(stop)
