@@ -160,7 +160,7 @@ class Mount:
         if PLAIN or not self.process:
             return
         try:
-            wait_until(self.unmount, f"{self.path} to be free to unmount", 15)
+            wait_until(self.unmount, f"{self.path} to be free to unmount", 60)
             status = self.wait()
         finally:
             self.discard()

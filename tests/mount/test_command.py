@@ -31,7 +31,7 @@ class Command(unittest.TestCase):
         harness.wait_until(
             lambda: not [pid for pid in supervisor.descendants(os.getppid())
                          if supervisor.name_of(pid) == "tacfs"],
-            "the daemon to end after its mount", 20)
+            "the daemon to end after its mount")
 
     def mount(self, *options, store=None, point=None):
         return harness.tacfs("mount", store or self.store, point or self.point,

@@ -105,7 +105,7 @@ class Visibility(PlainTest):
         self.assertEqual(calls.look(there), ("errno", errno.ENOENT),
                          "expected ENOENT at once from the other mount's open")
         harness.wait_until(lambda: os.listdir(self.other_dir) == [],
-                           "the other mount's listing to be empty", 10)
+                           "the other mount's listing to be empty")
 
     def test_changes_of_attributes_are_seen_in_the_other_mount(self):
         path = self.write("data")
@@ -116,7 +116,7 @@ class Visibility(PlainTest):
         harness.wait_until(
             lambda: samples.permissions(there) == 0o755
             and os.stat(there).st_mtime_ns == 10**18 + 3,
-            "the other mount to see mode 0755 and the new time", 10)
+            "the other mount to see mode 0755 and the new time")
 
 
 class Locks(PlainTest):

@@ -118,7 +118,7 @@ class Publication(VersionTest):
             harness.wait_until(
                 lambda: calls.stat_errno(path) == 0
                 and os.stat(path).st_size == len(content),
-                f"the other mount's stat to give {len(content)} bytes", 10)
+                f"the other mount's stat to give {len(content)} bytes")
             self.assertIn(NAME, os.listdir(directory), "expected the new name in "
                           "the other mount's listing")
         calls.read(path)
@@ -126,7 +126,7 @@ class Publication(VersionTest):
         self.assertEqual(calls.look(path), ("errno", errno.ENOENT),
                          "expected ENOENT at once from the other mount's open")
         harness.wait_until(lambda: calls.missing(path),
-                           "the other mount to show nothing", 10)
+                           "the other mount to show nothing")
 
     def test_duplicates_of_the_descriptor(self):
         """A close of one duplicate loses nothing that the last one writes."""
@@ -327,7 +327,7 @@ class Children(VersionTest):
                                    NEW[len(NEW) // 2:])
         harness.wait_until(
             lambda: calls.look(self.file) == ("bytes", NEW),
-            "the file that a child completed to be published", 15)
+            "the file that a child completed to be published")
         self.assertSeen(NEW)
 
 
@@ -662,7 +662,7 @@ class Soundness(VersionTest):
         self.assertEqual(calls.look(there), ("errno", errno.ENOENT),
                          f"{harness.short(there)} {when}: expected ENOENT from open")
         harness.wait_until(lambda: calls.missing(there),
-                           f"{harness.short(there)} to be hidden {when}", 10)
+                           f"{harness.short(there)} to be hidden {when}")
 
     def test_directory_with_a_hidden_index_can_be_removed(self):
         """Clients clear a leaf by its listing; what it hides is no obstacle."""
