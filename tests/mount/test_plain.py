@@ -375,6 +375,23 @@ class Attributes(PlainTest):
         self.assertEqual(os.stat(paths[0]).st_ino, before,
                          "expected the inode number to stay over a change")
 
+    def test_listing_and_stat_agree(self):
+        os.mkdir(self.path("dir"))
+        os.symlink("file0", self.path("link"))
+        for number in range(5):
+            self.write(f"file{number}")
+        calls.save(self.path("compiled_module"), samples.module(1))
+        for _ in range(2):
+            for entry in os.scandir(self.dir):
+                status = os.lstat(entry.path)
+                self.assertEqual(
+                    (entry.inode(), entry.is_dir(follow_symlinks=False),
+                     entry.is_symlink()),
+                    (status.st_ino, stat.S_ISDIR(status.st_mode),
+                     stat.S_ISLNK(status.st_mode)),
+                    f"{entry.name}: expected the listing to agree with stat")
+            self.mount.restart()
+
     def test_statvfs(self):
         seen = os.statvfs(self.dir)
         self.assertGreater(seen.f_blocks, 0, f"expected a size, seen {seen}")

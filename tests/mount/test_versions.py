@@ -179,6 +179,20 @@ class Publication(VersionTest):
         for path in self.places(NAME):
             self.assertErrno(errno.EEXIST, os.open, path, flags)
 
+    def test_two_descriptors_of_one_writer_share_a_version(self):
+        calls.save(self.file, OLD)
+        writer = self.agent()
+        middle = len(NEW) // 2
+        first = writer.calls.begin(self.file, NEW[:middle])
+        second = writer.os.open(self.file, os.O_RDWR)
+        self.assertEqual(writer.os.pread(second, middle, 0), NEW[:middle],
+                         "expected the second descriptor to see the first's bytes")
+        writer.os.pwrite(second, NEW[middle:], middle)
+        self.assertSeen(OLD, hint=" while both descriptors are open")
+        writer.os.close(second)
+        writer.os.close(first)
+        self.assertSeen(NEW, hint=" after both were closed")
+
     def test_thread_opens_and_another_closes(self):
         writer = self.agent()
         fd = writer.calls.begin_in_thread(self.file, NEW)
