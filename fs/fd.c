@@ -179,11 +179,13 @@ int fd_draft_link(struct fd_draft *draft, int dir, const char *name)
 }
 
 /* A nameless file cannot replace another: it needs a name to be moved from. */
-static int give_name(struct fd_draft *draft)
+int fd_draft_name(struct fd_draft *draft)
 {
 	char name[FD_DRAFT_NAME_SIZE];
-	int err;
+	int err = 0;
 
+	if (draft->name[0])
+		return 0;
 	for (int i = 0; i < ATTEMPTS; i++) {
 		err = draft_name(name);
 		if (!err)
@@ -198,7 +200,7 @@ static int give_name(struct fd_draft *draft)
 
 int fd_draft_replace(struct fd_draft *draft, int dir, const char *name)
 {
-	int err = draft->name[0] ? 0 : give_name(draft);
+	int err = fd_draft_name(draft);
 
 	if (err)
 		return err;

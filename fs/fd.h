@@ -39,6 +39,8 @@ struct fd_draft {
 int fd_draft_open(int tmp, mode_t mode, struct fd_draft *draft);
 /* Gives it its name: -EEXIST when that is taken. */
 int fd_draft_link(struct fd_draft *draft, int dir, const char *name);
+/* Gives it a random name in its tmp, unless it has one. */
+int fd_draft_name(struct fd_draft *draft);
 /* Gives it its name, in place of what had it. */
 int fd_draft_replace(struct fd_draft *draft, int dir, const char *name);
 /* Closes it; what was neither linked nor replaced is gone. */

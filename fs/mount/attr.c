@@ -115,7 +115,7 @@ static int setattr_file(struct mount *m, struct node *node,
 	if (set & FUSE_SET_ATTR_SIZE)
 		err = set_size(m, node, h, (uint64_t)st->st_size, caller);
 	if (!err && (change.set_mode || change.set_mtime))
-		err = commit_change(m, node, &change);
+		err = commit_change(m, node, &change, !h);
 	if (h)
 		return err == -ENOENT ? 0 : err; /* it may be unlinked */
 	return err ? err : commit_unopened(m, node);

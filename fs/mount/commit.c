@@ -316,43 +316,49 @@ static int republish(struct mount *m, struct node *node, struct version *old,
 		.name = node->name,
 		.content = -1,
 		.meta = *version_meta(old),
+		.replaces = old,
 	};
-	bool shown = version_same(old, node->file.version);
 	struct version *next = NULL;
 	int err;
 
 	p.names = version_names(old, &p.name_count);
 	change_meta(change, &p.meta);
-	file_set_publishing(m, node, true);
 	err = store_republish(m->store, old, &p, &next);
-	if (!err && shown)
-		file_published(node, next);
-	file_set_publishing(m, node, false);
+	if (!err)
+		file_adopt(node, next);
 	version_put(next);
 	return err;
 }
 
-/* What its name shows by now may not be what the node does. */
+/*
+ * What its name shows by now may not be what the node does, and may change. By
+ * path the change is meant for what it shows; of an open file, for that file.
+ */
 static int republish_current(struct mount *m, struct node *node,
-			     const struct change *change)
+			     const struct change *change, bool by_path)
 {
 	int dir = node->parent->directory.fd;
 	struct version *v = file_version(node);
-	int err = 0;
+	int err = -EAGAIN;
 
-	if (!version_is_current(v, dir, node->name)) {
-		version_put(v);
-		v = NULL;
-		err = version_load(m->store, dir, node->name, &v);
+	while (err == -EAGAIN) {
+		err = 0;
+		if (!version_is_current(v, dir, node->name)) {
+			version_put(v);
+			v = NULL;
+			err = by_path ? version_load(m->store, dir, node->name,
+						     &v)
+				      : -ENOENT;
+		}
+		if (!err)
+			err = republish(m, node, v, change);
 	}
-	if (!err)
-		err = republish(m, node, v, change);
 	version_put(v);
 	return err;
 }
 
 int commit_change(struct mount *m, struct node *node,
-		  const struct change *change)
+		  const struct change *change, bool by_path)
 {
 	bool published;
 
@@ -368,7 +374,7 @@ int commit_change(struct mount *m, struct node *node,
 	pthread_mutex_unlock(&node->lock);
 	if (!published)
 		return 0;
-	return republish_current(m, node, change);
+	return republish_current(m, node, change, by_path);
 }
 
 int commit_as(struct mount *m, struct node *node, struct node *directory,

@@ -24,7 +24,8 @@ int commit_unopened(struct mount *m, struct node *node);
 
 /*
  * Publishes other attributes of what is published already, or only notes them
- * while there is something else to publish. -ENOENT when its name is gone. With
+ * while there is something else to publish. -ENOENT when its name is
+ * gone or, unless `by_path`, shows another version. With
  * node.writing held alone.
  */
 struct change {
@@ -35,7 +36,7 @@ struct change {
 };
 
 int commit_change(struct mount *m, struct node *node,
-		  const struct change *change);
+		  const struct change *change, bool by_path);
 
 /*
  * Publishes the published content of `node` under another name whose rules are

@@ -281,7 +281,7 @@ void file_drop_work(struct node *node)
 	struct scratch *work = NULL;
 
 	pthread_mutex_lock(&node->lock);
-	if (!node->file.writers && !node->file.dirty) {
+	if (!node->file.writers && !node->file.dirty && !node->file.unsound) {
 		work = node->file.work;
 		node->file.work = NULL;
 	}

@@ -16,24 +16,31 @@ enum {
 	IO_SIZE = 1024 * 1024 /* st_blksize */
 };
 
+/* With the tree's lock held: the node of that directory, held; or NULL. */
+static struct node *find_directory(struct mount *m, struct node *directory,
+				   const char *name, const struct stat *st)
+{
+	struct node *node = tree_find(&m->tree, directory, name);
+
+	if (!node || node->kind != NODE_DIRECTORY ||
+	    node->directory.device != st->st_dev ||
+	    node->directory.inode != st->st_ino)
+		return NULL;
+	return node_hold(node);
+}
+
 static int lookup_directory(struct mount *m, struct node *directory,
 			    const char *name, struct node **out)
 {
 	AUTO_CLOSE int fd = -1;
 	struct node *node;
+	struct node *known;
 	struct stat st;
 
 	fd = openat(directory->directory.fd, name,
 		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	node = tree_hold(&m->tree, directory, name, NODE_DIRECTORY);
-	if (node && node->directory.device == st.st_dev &&
-	    node->directory.inode == st.st_ino) {
-		*out = node;
-		return 0;
-	}
-	node_drop(&m->tree, node);
 	node = node_new(&m->tree, NODE_DIRECTORY, directory, name);
 	if (!node)
 		return -ENOMEM;
@@ -41,9 +48,13 @@ static int lookup_directory(struct mount *m, struct node *directory,
 	node->directory.inode = st.st_ino;
 	node->directory.fd = take_fd(&fd);
 	tree_lock(&m->tree);
-	tree_attach(&m->tree, node);
+	known = find_directory(m, directory, name, &st);
+	if (!known)
+		tree_attach(&m->tree, node);
 	tree_unlock(&m->tree);
-	*out = node;
+	if (known)
+		node_drop(&m->tree, node);
+	*out = known ? known : node;
 	return 0;
 }
 
@@ -188,8 +199,12 @@ int lookup_private(struct mount *m, struct node *directory, const char *name,
 	bool copies = found->node->kind == NODE_FILE;
 	struct version *v = copies ? file_version(found->node) : NULL;
 	struct node *private = NULL;
-	int err = private_begin(m, directory, name, v, 0600, caller, &private);
+	int err = v ? version_verify(m->store, v, directory->directory.fd, name)
+		    : 0;
 
+	if (!err)
+		err = private_begin(m, directory, name, v, 0600, caller,
+				    &private);
 	version_put(v);
 	if (err)
 		return err;

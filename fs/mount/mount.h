@@ -13,7 +13,7 @@
 #include "fs/mount/node.h"
 #include "fs/store/store.h"
 
-enum { RETRIES = 1024, RETRY_SECONDS = 2 };
+enum { RETRIES = 1024, KEPT = 64, RETRY_SECONDS = 2 };
 
 /*
  * A thread whose request about a name was answered with ESTALE. The kernel then
@@ -37,6 +37,8 @@ struct mount {
 	struct tree tree;
 	uid_t uid; /* the owner that is shown */
 	gid_t gid;
+	struct node *kept[KEPT]; /* held; unsound private versions, by age;
+				    guarded by tree.lock */
 	struct retry retries[RETRIES]; /* by thread; guarded by tree.lock */
 };
 

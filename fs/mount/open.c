@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "compiler/artifact.h"
 #include "fs/mount/commit.h"
@@ -349,12 +350,13 @@ int handle_create(struct mount *m, struct node *directory, const char *name,
 {
 	int err = -ENOENT;
 
-	if ((flags & O_EXCL) && strcmp(name, RENDERING_SOURCE) == 0)
-		rendering_hide(m, directory, caller);
 	/* Others may create and remove it meanwhile, but not for ever. */
 	for (int i = 0; i < CREATE_ATTEMPTS && err == -ENOENT; i++) {
 		err = create_new(m, directory, name, mode, flags, caller, found,
 				 out);
+		if (!err && (flags & O_EXCL) &&
+		    strcmp(name, RENDERING_SOURCE) == 0)
+			rendering_hide(m, directory, caller);
 		if (err != -EEXIST || (flags & O_EXCL))
 			return err;
 		err = open_existing(m, directory, name, flags, caller, found,
@@ -407,9 +409,12 @@ int handle_flush(struct mount *m, struct handle *h, struct caller *caller)
 
 int handle_sync(struct mount *m, struct handle *h)
 {
-	if (!h->writes || h->node->kind != NODE_FILE)
+	if (h->node->kind != NODE_FILE)
 		return 0;
-	return commit(m, h->node, true);
+	if (file_is_dirty(h->node))
+		return commit(m, h->node, true);
+	/* A close may have published it, which is not on disk by itself. */
+	return syncfs(store_root(m->store)) < 0 ? -errno : 0;
 }
 
 /* What a private version comes to when nobody has it open any more. */
@@ -427,9 +432,8 @@ static void settle_private(struct mount *m, struct node *node)
 		private_end(m, node);
 	else if (!file->owner.id || !process_is_alive(&file->owner))
 		commit_abandon(m, node, file->why);
-	else if (file_size(node)) /* graph engines make an empty .idx first */
-		log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
-			  node->name, file->why);
+	else
+		private_keep(m, node);
 }
 
 static void release_file(struct mount *m, struct node *node, bool writes)
@@ -447,8 +451,7 @@ static void release_file(struct mount *m, struct node *node, bool writes)
 		commit_locked(m, node, false);
 	if (last && node->kind == NODE_PRIVATE)
 		settle_private(m, node);
-	else if (node->kind == NODE_FILE)
-		file_drop_work(node);
+	file_drop_work(node);
 	pthread_rwlock_unlock(&node->writing);
 }
 

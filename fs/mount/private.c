@@ -18,6 +18,16 @@ static struct node *find(struct node *directory, const char *name,
 	return node;
 }
 
+static bool is_open(struct node *node)
+{
+	bool open;
+
+	pthread_mutex_lock(&node->lock);
+	open = node->file.handles > 0;
+	pthread_mutex_unlock(&node->lock);
+	return open;
+}
+
 /* One that nobody can open or publish any more: held, or NULL. */
 static struct node *find_orphan(struct mount *m, struct node *directory)
 {
@@ -25,7 +35,7 @@ static struct node *find_orphan(struct mount *m, struct node *directory)
 
 	tree_lock(&m->tree);
 	node = directory->directory.privates;
-	while (node && (node->holds > 1 || process_is_alive(&node->file.owner)))
+	while (node && (is_open(node) || process_is_alive(&node->file.owner)))
 		node = node->next;
 	if (node)
 		node_hold(node);
@@ -127,6 +137,7 @@ int private_begin(struct mount *m, struct node *directory, const char *name,
 
 	if (!node)
 		return -ENOMEM;
+	drop_orphans(m, directory);
 	node->file.owner = caller_process(caller);
 	err = fill(&node->file, from, mode);
 	if (err) {
@@ -143,4 +154,56 @@ void private_end(struct mount *m, struct node *node)
 	tree_lock(&m->tree);
 	tree_detach(&m->tree, node);
 	tree_unlock(&m->tree);
+}
+
+/* With the tree's lock held: takes the node out of the list; still held. */
+static struct node *take_kept(struct mount *m, size_t i)
+{
+	struct node *node = m->kept[i];
+
+	memmove(&m->kept[i], &m->kept[i + 1],
+		(KEPT - i - 1) * sizeof(*m->kept));
+	m->kept[KEPT - 1] = NULL;
+	return node;
+}
+
+/* One whose owner is gone, or the oldest when there is no place left. */
+static struct node *next_to_drop(struct mount *m)
+{
+	struct node *node = NULL;
+
+	tree_lock(&m->tree);
+	for (size_t i = 0; i < KEPT && m->kept[i] && !node; i++)
+		if (!process_is_alive(&m->kept[i]->file.owner))
+			node = take_kept(m, i);
+	if (!node && m->kept[KEPT - 1])
+		node = take_kept(m, 0);
+	tree_unlock(&m->tree);
+	return node;
+}
+
+static void add_kept(struct mount *m, struct node *node)
+{
+	size_t i = 0;
+
+	tree_lock(&m->tree);
+	while (i < KEPT - 1 && m->kept[i] && m->kept[i] != node)
+		i++;
+	if (!m->kept[i])
+		m->kept[i] = node_hold(node);
+	tree_unlock(&m->tree);
+}
+
+void private_keep(struct mount *m, struct node *node)
+{
+	struct node *old;
+
+	if (file_size(node)) /* graph engines make an empty .idx first */
+		log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
+			  node->name, node->file.why);
+	while ((old = next_to_drop(m))) {
+		private_end(m, old);
+		node_drop(&m->tree, old);
+	}
+	add_kept(m, node);
 }

@@ -30,6 +30,12 @@ int private_begin(struct mount *m, struct node *directory, const char *name,
 bool private_any(struct mount *m, struct node *directory,
 		 struct caller *caller);
 
+/*
+ * Nobody has it open any more, and it is unsound: its owner alone still sees
+ * it, as long as that lives and not too many others are kept.
+ */
+void private_keep(struct mount *m, struct node *node);
+
 /* It is published, or given up: its name does not show it any more. */
 void private_end(struct mount *m, struct node *node);
 

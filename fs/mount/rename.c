@@ -27,10 +27,14 @@ struct renaming {
 
 static int rename_stored(const struct renaming *r)
 {
+	int err = 0;
+
+	store_names_lock(r->m->store);
 	if (renameat2(r->from.directory->directory.fd, r->from.name,
 		      r->to.directory->directory.fd, r->to.name, r->flags) < 0)
-		return -errno;
-	return 0;
+		err = -errno;
+	store_names_unlock(r->m->store);
+	return err;
 }
 
 static bool has_writing(const struct node *node)
@@ -53,19 +57,6 @@ static int move_node(const struct renaming *r)
 	return err;
 }
 
-/* The manifest's identity changed with its name. */
-static int reload(const struct renaming *r)
-{
-	struct version *v = NULL;
-	int err = version_load(r->m->store, r->to.directory->directory.fd,
-			       r->to.name, &v);
-
-	if (!err)
-		file_published(r->node, v);
-	version_put(v);
-	return err == -ENOENT ? 0 : err;
-}
-
 /* Whether the version was not judged by the rules of its new name. */
 static bool needs_judging(const struct renaming *r)
 {
@@ -78,6 +69,22 @@ static bool needs_judging(const struct renaming *r)
 	return needs;
 }
 
+/* Unless somebody has published there since. */
+static int unlink_renamed(const struct renaming *r)
+{
+	int dir = r->from.directory->directory.fd;
+	struct version *v = file_version(r->node);
+	int err = 0;
+
+	store_names_lock(r->m->store);
+	if (version_is_current(v, dir, r->from.name) &&
+	    unlinkat(dir, r->from.name, 0) < 0)
+		err = -errno;
+	store_names_unlock(r->m->store);
+	version_put(v);
+	return err;
+}
+
 static int rename_judged(const struct renaming *r)
 {
 	struct version *v = NULL;
@@ -86,11 +93,8 @@ static int rename_judged(const struct renaming *r)
 
 	if (err)
 		return err;
-	if (unlinkat(r->from.directory->directory.fd, r->from.name, 0) < 0 &&
-	    errno != ENOENT)
-		err = -errno;
 	version_put(v);
-	return err;
+	return unlink_renamed(r);
 }
 
 static void note_names(const struct renaming *r)
@@ -106,8 +110,8 @@ static void note_names(const struct renaming *r)
 }
 
 /*
- * Who goes on writing to an artifact does so privately: from now on the node is
- * its writers' alone, and its name shows what was renamed, by another node.
+ * Who goes on writing to an artifact does so privately: from then on the node
+ * is its writers' alone, and its name shows what was renamed by another node.
  */
 static bool is_split(const struct renaming *r)
 {
@@ -120,11 +124,25 @@ static bool is_split(const struct renaming *r)
 	return written && artifact_kind_of(r->to.name) != ARTIFACT_NONE;
 }
 
-static void split(const struct renaming *r)
+/*
+ * The manifest's identity changed with its name. When it is not even what the
+ * node showed, somebody published between, and the node is an old version's.
+ */
+static int reload(const struct renaming *r)
 {
+	struct version *v = NULL;
+	int err = version_load(r->m->store, r->to.directory->directory.fd,
+			       r->to.name, &v);
+
+	if (err == 0 && !is_split(r) && file_adopt(r->node, v)) {
+		version_put(v);
+		return 0;
+	}
+	version_put(v);
 	tree_lock(&r->m->tree);
 	tree_detach(&r->m->tree, r->node);
 	tree_unlock(&r->m->tree);
+	return err == -ENOENT ? 0 : err;
 }
 
 /* With node.writing of both held alone. */
@@ -138,9 +156,7 @@ static int rename_file(const struct renaming *r)
 	err = needs_judging(r) ? rename_judged(r) : rename_stored(r);
 	if (!err)
 		err = move_node(r);
-	if (!err && is_split(r))
-		split(r);
-	else if (!err)
+	if (!err)
 		err = reload(r);
 	file_set_publishing(r->m, r->node, false);
 	if (!err)
@@ -246,10 +262,10 @@ static int rename_found(const struct renaming *r)
 		return -EEXIST;
 	if (r->node->kind == NODE_READABLE)
 		return -EXDEV;
+	if (r->replaced && r->replaced->kind == NODE_READABLE)
+		return has_writing(r->node) ? rename_onto_rendering(r) : -EROFS;
 	if (!has_writing(r->node))
 		return rename_other(r);
-	if (r->replaced && r->replaced->kind == NODE_READABLE)
-		return rename_onto_rendering(r);
 	if (r->replaced && r->replaced->kind == NODE_DIRECTORY)
 		return -EISDIR;
 	lock_both(r);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/readable.h"
+#include "fs/mount/commit.h"
 #include "fs/mount/file.h"
 #include "fs/own.h"
 
@@ -139,19 +140,16 @@ static int shown_size(struct mount *m, struct version *source, uint64_t *size)
 
 static struct node *cached_node(struct mount *m, struct node *directory)
 {
-	struct node *node;
+	struct node *node =
+		tree_hold(&m->tree, directory, RENDERING_NAME, NODE_READABLE);
 
-	tree_lock(&m->tree);
-	node = tree_find(&m->tree, directory, RENDERING_NAME);
-	if (node && node->kind == NODE_READABLE &&
-	    (!node->file.version ||
+	if (!node ||
+	    (node->file.version &&
 	     version_is_current(node->file.version, directory->directory.fd,
 				RENDERING_SOURCE)))
-		node_hold(node);
-	else
-		node = NULL;
-	tree_unlock(&m->tree);
-	return node;
+		return node;
+	node_drop(&m->tree, node);
+	return NULL;
 }
 
 /* `source` is NULL for what an insider still sees after its removal. */
@@ -341,6 +339,12 @@ int rendering_unlink(struct mount *m, struct node *directory)
  */
 void rendering_published(struct mount *m, struct node *directory)
 {
+	struct node *stored =
+		tree_hold(&m->tree, directory, RENDERING_NAME, NODE_FILE);
+
+	if (stored)
+		commit_abandon(m, stored, NULL);
+	node_drop(&m->tree, stored);
 	set_hidden(m, directory, NULL, false);
 	unlinkat(directory->directory.fd, RENDERING_NAME, 0);
 }

@@ -11,6 +11,7 @@
 #include "fs/own.h"
 #include "fs/store/content.h"
 #include "fs/store/durable.h"
+#include "fs/store/exchange.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
 #include "fs/store/version_state.h"
@@ -100,11 +101,26 @@ static int place_packs(struct store *store, const struct content *content,
 	return 0;
 }
 
-static int place_manifest(const struct store *store,
-			  const struct publication *p, struct fd_draft *draft)
+static int name_manifest(struct store *store, const struct publication *p,
+			 struct fd_draft *draft)
 {
-	int err = p->exclusive ? fd_draft_link(draft, p->dir, p->name)
-			       : fd_draft_replace(draft, p->dir, p->name);
+	int err = 0;
+
+	store_names_lock(store);
+	if (p->replaces)
+		err = exchange_expected(p->replaces, p->dir, p->name, draft);
+	else if (p->exclusive)
+		err = fd_draft_link(draft, p->dir, p->name);
+	else
+		err = fd_draft_replace(draft, p->dir, p->name);
+	store_names_unlock(store);
+	return err;
+}
+
+static int place_manifest(struct store *store, const struct publication *p,
+			  struct fd_draft *draft)
+{
+	int err = name_manifest(store, p, draft);
 
 	if (!err && p->durable)
 		err = durable_name(store, p->dir);
@@ -212,11 +228,11 @@ static int publish_inline(struct store *store, const struct publication *p,
 }
 
 /*
- * Once. -EAGAIN when a pack that was reused went away meanwhile: then *out is
- * placed, but cannot be read.
+ * Once. `lost` tells that a pack that was reused went away meanwhile: then *out
+ * is placed, but cannot be read.
  */
 static int publish_once(struct store *store, const struct publication *p,
-			bool reuse, struct version **out)
+			bool reuse, struct version **out, bool *lost)
 {
 	struct content content;
 	int err =
@@ -224,8 +240,8 @@ static int publish_once(struct store *store, const struct publication *p,
 
 	if (!err)
 		err = publish_content(store, p, &content, out);
-	if (!err && !content_is_there(store, &content))
-		err = -EAGAIN;
+	if (!err)
+		*lost = !content_is_there(store, &content);
 	content_free(&content);
 	return err;
 }
@@ -234,16 +250,25 @@ static int publish_blocks(struct store *store, const struct publication *p,
 			  struct version **out)
 {
 	struct publication again = *p;
-	int err = publish_once(store, p, true, out);
+	struct version *first = NULL;
+	bool lost = false;
+	int err = publish_once(store, p, true, &first, &lost);
 
-	if (err != -EAGAIN)
+	if (err)
 		return err;
-	/* Its place is ours already, unless somebody has taken it since. */
-	if (!version_is_current(*out, p->dir, p->name))
+	if (!lost) {
+		*out = first;
 		return 0;
-	version_put(*out);
+	}
 	again.exclusive = false;
-	return publish_once(store, &again, false, out);
+	again.replaces = first;
+	err = publish_once(store, &again, false, out, &lost);
+	if (err == -EAGAIN) { /* somebody has taken the name since */
+		*out = first;
+		return 0;
+	}
+	version_put(first);
+	return err;
 }
 
 static int publish_any(struct store *store, const struct publication *p,

@@ -20,8 +20,10 @@ struct publication {
 	struct manifest_meta meta; /* all but the hashes and the publisher */
 	const char *const *names;  /* what an .idx names */
 	size_t name_count;
-	bool exclusive; /* -EEXIST when the name is taken */
-	bool durable;	/* on disk when this returns, not only visible */
+	const struct version *replaces; /* -EAGAIN when the name shows another;
+					   NULL: whatever it shows */
+	bool exclusive;			/* -EEXIST when the name is taken */
+	bool durable; /* on disk when this returns, not only visible */
 };
 
 /*

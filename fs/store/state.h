@@ -7,9 +7,11 @@
  *
  * The descriptors, the format and the modes do not change after store_open().
  * The pool, the cache and the index each have a lock of their own, which guards
- * nothing outside them and under which no other lock is taken; see there.
+ * nothing outside them and under which no other lock is taken; see there. So
+ * has the changing of names (store_names_lock()).
  */
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include "fs/store/block_cache.h"
@@ -30,6 +32,7 @@ struct store {
 	mode_t file_mode; /* of manifests and packs */
 	mode_t dir_mode;
 	bool has_journal; /* see durable.h */
+	pthread_mutex_t names;
 	const struct log *log;
 	struct pack_pool pool;
 	struct block_cache cache;

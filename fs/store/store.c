@@ -230,6 +230,7 @@ static int open_all(struct store *store, const char *path,
 		return err;
 	store->has_journal = durable_has_journal(store->root);
 	block_cache_init(&store->cache);
+	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
 	return 0;
 }
@@ -272,6 +273,7 @@ void store_close(struct store *store)
 	block_index_free(&store->index);
 	block_cache_free(&store->cache);
 	pack_pool_free(&store->pool);
+	pthread_mutex_destroy(&store->names);
 	close_fds(store);
 	free(store);
 }
@@ -294,6 +296,16 @@ int store_root(const struct store *store)
 const struct log *store_log(const struct store *store)
 {
 	return store->log;
+}
+
+void store_names_lock(struct store *store)
+{
+	pthread_mutex_lock(&store->names);
+}
+
+void store_names_unlock(struct store *store)
+{
+	pthread_mutex_unlock(&store->names);
 }
 
 bool store_trusts(const struct store *store, uid_t uid)

@@ -42,6 +42,14 @@ int store_tmp(const struct store *store);
 int store_root(const struct store *store);
 const struct log *store_log(const struct store *store);
 
+/*
+ * Held while a name is looked at and then changed because of what it showed:
+ * nobody else changes a name meanwhile through this handle. For a few system
+ * calls only. Publishing takes it by itself.
+ */
+void store_names_lock(struct store *store);
+void store_names_unlock(struct store *store);
+
 /* Whether what this uid published may be served: itself, and root. */
 bool store_trusts(const struct store *store, uid_t uid);
 

@@ -190,7 +190,7 @@ int version_load(struct store *store, int dir, const char *name,
  * The same inode as before, but perhaps moved, or changed in the same tick of
  * the clock, or given to another file: look what is in it.
  */
-static bool is_same_text(const struct version *v, int dir, const char *name)
+bool version_is_in(const struct version *v, int dir, const char *name)
 {
 	AUTO_FREE void *bytes = NULL;
 	struct stat st;
@@ -218,7 +218,7 @@ bool version_is_current(const struct version *v, int dir, const char *name)
 		return false;
 	if (settled && identity_equal(&now, &known))
 		return true;
-	return is_same_text(v, dir, name);
+	return version_is_in(v, dir, name);
 }
 
 bool version_same(const struct version *a, const struct version *b)

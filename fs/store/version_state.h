@@ -56,6 +56,9 @@ struct version {
 int version_parse(struct store *store, const void *bytes, size_t size,
 		  struct version **out, const char **why);
 
+/* Whether the file `name` in `dir` holds the very manifest of `v`. */
+bool version_is_in(const struct version *v, int dir, const char *name);
+
 /* The identity of its file, from a stat() made now. */
 void version_identify(const struct version *v, const struct stat *st);
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/store/exchange.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "fs/store/version_state.h"
+
+static int inode_of(const struct fd_draft *draft, ino_t *inode)
+{
+	struct stat st;
+
+	if (fstatat(draft->tmp, draft->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	*inode = st.st_ino;
+	return 0;
+}
+
+static int swap(const struct fd_draft *draft, int dir, const char *name)
+{
+	if (renameat2(draft->tmp, draft->name, dir, name, RENAME_EXCHANGE) < 0)
+		return -errno;
+	return 0;
+}
+
+/*
+ * Puts back what came out, until what comes out is what was put in last: then
+ * the name shows the newest there is. Under the draft's name is what is left.
+ */
+static int put_back(struct fd_draft *draft, int dir, const char *name,
+		    ino_t put)
+{
+	ino_t out;
+	ino_t next;
+	int err = inode_of(draft, &out);
+
+	while (!err) {
+		err = swap(draft, dir, name);
+		if (!err)
+			err = inode_of(draft, &next);
+		if (err || next == put)
+			break;
+		put = out;
+		out = next;
+	}
+	/* When the name is gone, so is what it would show. */
+	return err && err != -ENOENT ? err : -EAGAIN;
+}
+
+static int exchange(const struct version *expected, int dir, const char *name,
+		    struct fd_draft *draft)
+{
+	ino_t put;
+	int err = inode_of(draft, &put);
+
+	if (!err)
+		err = swap(draft, dir, name);
+	if (err)
+		return err == -ENOENT ? -EAGAIN : err;
+	if (version_is_in(expected, draft->tmp, draft->name))
+		return 0; /* closing the draft unlinks it */
+	return put_back(draft, dir, name, put);
+}
+
+int exchange_expected(const struct version *expected, int dir, const char *name,
+		      struct fd_draft *draft)
+{
+	int err;
+
+	if (!version_is_current(expected, dir, name))
+		return -EAGAIN;
+	err = fd_draft_name(draft);
+	if (!err)
+		err = exchange(expected, dir, name, draft);
+	if (err == -EINVAL || err == -ENOSYS)
+		err = fd_draft_replace(draft, dir, name);
+	return err;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_STORE_EXCHANGE_H
+#define TACFS_FS_STORE_EXCHANGE_H
+
+#include "fs/fd.h"
+#include "fs/store/version.h"
+
+/*
+ * Gives `name` in `dir` to the draft of a manifest, if it shows `expected`.
+ * -EAGAIN when it does not, and then it shows what it showed before, or
+ * something newer; other errnos.
+ *
+ * Another mount may publish between a look and a rename, so the two are
+ * exchanged (RENAME_EXCHANGE) and what came out is looked at: if it is not what
+ * was expected, it is put back. Where the file system cannot exchange, a look
+ * and a rename have to do.
+ */
+int exchange_expected(const struct version *expected, int dir, const char *name,
+		      struct fd_draft *draft);
+
+#endif
