@@ -516,6 +516,21 @@ class Directories(PlainTest):
         os.unlink(self.path("chain"))
         self.assertListing(self.dir, ["target", *(set(links) - {"chain"})])
 
+    def test_symlink_is_found_after_renames(self):
+        self.write("target", b"pointed at")
+        for directory in ("a", "b"):
+            os.mkdir(self.path(directory))
+            self.write(f"{directory}/target")
+        os.symlink("target", self.path("a", "link"))
+        for old, new in (("a/link", "b/link"), ("b/link", "link"),
+                         ("link", "other"), ("other", "a/other"),
+                         ("a/other", "link")):
+            os.rename(self.path(old), self.path(new))
+            seen = os.readlink(self.path(new))
+            self.assertEqual(seen, "target", f"{new}: expected the link's target, "
+                             f"seen {seen}")
+        self.assertContent(self.path("link"), b"pointed at")
+
     def test_symlinked_directory(self):
         os.mkdir(self.path("real"))
         os.symlink("real", self.path("alias"))

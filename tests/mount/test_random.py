@@ -108,6 +108,10 @@ class Side:
         if slot in self.open:
             os.close(self.open.pop(slot))
 
+    def drop_all(self):
+        for slot in list(self.open):
+            self.drop(slot)
+
     def held_write(self, slot, content, offset):
         if slot in self.open:
             return os.pwrite(self.open[slot], content, offset)
@@ -252,23 +256,24 @@ class RandomCalls(harness.MountTest):
     def test_random_calls_give_what_they_give_elsewhere(self):
         only = os.environ.get("TACFS_SEED")
         for seed in [int(only)] if only else range(SEEDS):
-            with self.subTest(seed=seed):
-                self.run_seed(seed)
+            self.run_seed(seed)
 
     def run_seed(self, seed):
+        self.seed = seed
         mounted = Side(self.path(f"seed{seed}"))
         other = Side(harness.new_directory(f"seed{seed}"))
         os.mkdir(mounted.root)
         chooser = Chooser(seed)
+        for side in (mounted, other):
+            self.addCleanup(side.drop_all)
         done = []
         for _ in range(STEPS):
             call = chooser.draw()
             done.append(call)
             self.compare(done, other.attempt(*call), mounted.attempt(*call))
         self.compare_trees(done, other, mounted)
-        for side in (mounted, other):
-            for slot in chooser.HELD:
-                side.drop(slot)
+        mounted.drop_all()
+        other.drop_all()
         self.mount.restart()
         self.compare_trees(done + [("remount",)], other, mounted)
 
@@ -281,7 +286,7 @@ class RandomCalls(harness.MountTest):
     def compare(self, done, expected, seen):
         if seen != expected:
             last = "\n  ".join(brief(call) for call in done[-12:])
-            self.fail(f"after {len(done)} calls, expected {brief(expected)}, seen "
+            self.fail(f"seed {self.seed}, after {len(done)} calls, expected {brief(expected)}, seen "
                       f"{brief(seen)}; the last calls:\n  {last}")
 
 
