@@ -60,6 +60,7 @@ static int setattr_symlink(struct mount *m, struct node *node,
 			   const struct stat *st, int set)
 {
 	struct timespec times[2];
+	struct stat now;
 	struct place place;
 	int err = node_place(&m->tree, node, &place);
 
@@ -69,9 +70,14 @@ static int setattr_symlink(struct mount *m, struct node *node,
 	if (sets_times(set) && utimensat(place.parent->directory.fd, place.name,
 					 times, AT_SYMLINK_NOFOLLOW) < 0)
 		err = -errno;
-	if (!err && fstatat(place.parent->directory.fd, place.name,
-			    &node->symlink, AT_SYMLINK_NOFOLLOW) < 0)
+	if (!err && fstatat(place.parent->directory.fd, place.name, &now,
+			    AT_SYMLINK_NOFOLLOW) < 0)
 		err = -errno;
+	if (!err) {
+		tree_lock(&m->tree);
+		node->symlink = now;
+		tree_unlock(&m->tree);
+	}
 	place_free(&m->tree, &place);
 	return err;
 }
@@ -81,7 +87,8 @@ static int set_size(struct mount *m, struct node *node, const struct handle *h,
 {
 	if (!h && node->kind == NODE_FILE &&
 	    artifact_kind_of(node->name) != ARTIFACT_NONE)
-		return retry_take(m, caller->thread, node->name, node)
+		return retry_take(m, caller->thread, node->name, node) ==
+				       RETRIED_SAME
 			       ? -ETXTBSY
 			       : retry_ask(m, caller->thread, node->name, node,
 					   true);

@@ -58,17 +58,38 @@ static int lookup_directory(struct mount *m, struct node *directory,
 	return 0;
 }
 
+/*
+ * The same node for the same inode, whatever its times: the kernel may still
+ * use it, and it must know its place when it is renamed.
+ */
+static struct node *find_symlink(struct mount *m, struct node *directory,
+				 const char *name, const struct stat *st)
+{
+	struct node *node;
+
+	tree_lock(&m->tree);
+	node = tree_find(&m->tree, directory, name);
+	if (node && node->kind == NODE_SYMLINK &&
+	    node->symlink.st_ino == st->st_ino) {
+		node_hold(node);
+		node->symlink = *st;
+	} else {
+		node = NULL;
+	}
+	tree_unlock(&m->tree);
+	return node;
+}
+
 static int lookup_symlink(struct mount *m, struct node *directory,
 			  const char *name, const struct stat *st,
 			  struct node **out)
 {
-	struct node *node = tree_hold(&m->tree, directory, name, NODE_SYMLINK);
+	struct node *node = find_symlink(m, directory, name, st);
 
-	if (node && memcmp(&node->symlink, st, sizeof(*st)) == 0) {
+	if (node) {
 		*out = node;
 		return 0;
 	}
-	node_drop(&m->tree, node);
 	node = node_new(&m->tree, NODE_SYMLINK, directory, name);
 	if (!node)
 		return -ENOMEM;
@@ -290,7 +311,9 @@ int node_stat(struct mount *m, struct node *node, struct stat *st)
 		err = stat_directory(node, st);
 		break;
 	case NODE_SYMLINK:
+		tree_lock(&m->tree);
 		*st = node->symlink;
+		tree_unlock(&m->tree);
 		break;
 	case NODE_FILE:
 	case NODE_PRIVATE:

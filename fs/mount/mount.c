@@ -57,21 +57,24 @@ static struct retry *find_retry(struct mount *m, pid_t thread, uint64_t name)
 	return retry;
 }
 
-bool retry_take(struct mount *m, pid_t thread, const char *name,
-		const struct node *node)
+enum retried retry_take(struct mount *m, pid_t thread, const char *name,
+			const struct node *node)
 {
 	uint64_t hash = name_hash(name);
-	bool repeated = false;
+	enum retried retried = RETRIED_NOT;
 	struct retry *retry;
 
 	tree_lock(&m->tree);
 	retry = find_retry(m, thread, hash);
 	if (retry) {
-		repeated = retry->node == node || retry->asked < node->seen;
+		if (retry->node == node)
+			retried = RETRIED_SAME;
+		else if (retry->asked < node->seen)
+			retried = RETRIED_WALK;
 		*retry = (struct retry){ 0 };
 	}
 	tree_unlock(&m->tree);
-	return repeated;
+	return retried;
 }
 
 bool retry_writes(struct mount *m, pid_t thread, const char *name)

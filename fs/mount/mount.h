@@ -58,12 +58,15 @@ void mount_free(struct mount *m);
 /* Returns -ESTALE, so that the kernel repeats this thread's request. */
 int retry_ask(struct mount *m, pid_t thread, const char *name,
 	      const struct node *node, bool writes);
-/*
- * Whether this is such a repeated request, and `node` is what the kernel was
- * given on its new walk, or what it had before. Forgets the first one.
- */
-bool retry_take(struct mount *m, pid_t thread, const char *name,
-		const struct node *node);
+enum retried {
+	RETRIED_NOT,
+	RETRIED_WALK, /* the kernel was given the node on its new walk */
+	RETRIED_SAME  /* it had the node before: there was no walk */
+};
+
+/* Whether this is such a repeated request. Forgets the first one. */
+enum retried retry_take(struct mount *m, pid_t thread, const char *name,
+			const struct node *node);
 /* Whether this thread's new walk is to find a private version. */
 bool retry_writes(struct mount *m, pid_t thread, const char *name);
 

@@ -182,14 +182,16 @@ static int open_shared(struct mount *m, struct node *node, int flags,
 		       const struct place *place, struct caller *caller,
 		       struct handle **out)
 {
-	bool repeated = retry_take(m, caller->thread, place->name, node);
+	enum retried retried = retry_take(m, caller->thread, place->name, node);
+	bool repeated = retried != RETRIED_NOT;
 	bool apart = node->kind == NODE_READABLE ||
 		     artifact_kind_of(place->name) != ARTIFACT_NONE;
 
 	if (flags_write(flags) && apart)
-		return repeated ? -ETXTBSY
-				: retry_ask(m, caller->thread, place->name,
-					    node, true);
+		return retried == RETRIED_SAME
+			       ? -ETXTBSY
+			       : retry_ask(m, caller->thread, place->name, node,
+					   true);
 	if (!repeated && has_private(m, place, caller))
 		return retry_ask(m, caller->thread, place->name, node, false);
 	if (node->kind == NODE_READABLE)
@@ -338,6 +340,7 @@ static int create_new(struct mount *m, struct node *directory, const char *name,
 
 	if (err)
 		return err;
+	retry_take(m, caller->thread, name, found->node);
 	err = new_handle(m, found->node, flags, caller, out);
 	if (err)
 		node_drop(&m->tree, found->node);
