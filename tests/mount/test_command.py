@@ -28,9 +28,10 @@ class Command(unittest.TestCase):
 
     def wait_for_daemons(self):
         """Daemons in the background are the supervisor's children."""
+        name = os.path.basename(harness.binary())[:15]
         harness.wait_until(
             lambda: not [pid for pid in supervisor.descendants(os.getppid())
-                         if supervisor.name_of(pid) == "tacfs"],
+                         if supervisor.name_of(pid) == name],
             "the daemon to end after its mount")
 
     def mount(self, *options, store=None, point=None):
