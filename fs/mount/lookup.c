@@ -255,7 +255,7 @@ static int lookup_shared(struct mount *m, struct node *directory,
 		err = rendering_lookup(m, directory, caller, &found->node);
 	if (err == -ENOENT)
 		err = lookup_stored(m, directory, name, caller, found);
-	if (err || !is_awaited(m, name, caller, found))
+	if (err || !found->node || !is_awaited(m, name, caller, found))
 		return err;
 	err = lookup_private(m, directory, name, caller, found);
 	if (err)

@@ -161,8 +161,8 @@ static struct node *take_kept(struct mount *m, size_t i)
 {
 	struct node *node = m->kept[i];
 
-	memmove(&m->kept[i], &m->kept[i + 1],
-		(KEPT - i - 1) * sizeof(*m->kept));
+	for (; i + 1 < KEPT; i++)
+		m->kept[i] = m->kept[i + 1];
 	m->kept[KEPT - 1] = NULL;
 	return node;
 }

@@ -33,8 +33,8 @@ static int swap(const struct fd_draft *draft, int dir, const char *name)
 static int put_back(struct fd_draft *draft, int dir, const char *name,
 		    ino_t put)
 {
-	ino_t out;
-	ino_t next;
+	ino_t out = 0;
+	ino_t next = 0;
 	int err = inode_of(draft, &out);
 
 	while (!err) {
@@ -53,7 +53,7 @@ static int put_back(struct fd_draft *draft, int dir, const char *name,
 static int exchange(const struct version *expected, int dir, const char *name,
 		    struct fd_draft *draft)
 {
-	ino_t put;
+	ino_t put = 0;
 	int err = inode_of(draft, &put);
 
 	if (!err)
