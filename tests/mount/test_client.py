@@ -54,14 +54,13 @@ class OneClient(ClientTest):
             self.assertOutcomes(self.run_script(*arguments), ["hit", "hit"])
 
     def test_other_pythons(self):
-        for python in interpreters():
+        for number, python in enumerate(interpreters()):
             with self.subTest(python=python):
-                directory = self.path(os.path.basename(python))
+                directory = self.path(f"python{number}")
                 self.assertOutcomes(self.run_script(directory, python=python),
                                     ["miss", "miss"])
                 self.assertOutcomes(self.run_script(directory, python=python),
                                     ["hit", "hit"])
-                self.assertOutcomes(self.run_script(directory), ["hit", "hit"])
 
     def test_other_version_clears_and_compiles_again(self):
         for number in range(3):
@@ -100,10 +99,10 @@ class OneClient(ClientTest):
 
     @mount_only
     def test_readable_cache_agrees_with_the_mount(self):
-        """Under a CPython whose format the mount renders."""
-        for python in interpreters() or [sys.executable]:
+        """Under each CPython, what its own readable_cache writes."""
+        for number, python in enumerate(interpreters() or [sys.executable]):
             with self.subTest(python=python):
-                directory = self.path(os.path.basename(python))
+                directory = self.path(f"python{number}")
                 self.run_script(directory, python=python)
                 self.compare_readable(python, client.cache_bin(directory))
 
@@ -115,8 +114,10 @@ class OneClient(ClientTest):
             [[python, "-c", script, path, written]], cwd=harness.HERE)
         self.assertEqual(status, 0, f"expected success, seen {output}")
         seen = calls.read(os.path.join(os.path.dirname(path), "readable.py"))
-        if seen != calls.read(written):
-            self.skipTest(f"the format of {python} is not rendered yet")
+        expected = calls.read(written)
+        if seen != expected:
+            self.fail(f"{python}: expected {samples.describe(expected)}, seen "
+                      f"{samples.describe(seen)}")
 
     def test_readable_cache_into_the_leaf(self):
         client.cache_compile(self.file)
