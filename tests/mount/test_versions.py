@@ -345,6 +345,17 @@ class Children(VersionTest):
         self.assertSeen(NEW)
 
 
+    def test_unmount_right_after_a_child_was_the_last(self):
+        """RELEASE comes later, or not at all: what was written counts."""
+        for number in range(harness.amount(5, 50)):
+            content = samples.module(100 + number)
+            writer = self.agent()
+            writer.calls.left_to_child(self.file, samples.half(content),
+                                       content[len(content) // 2:])
+            self.mount.restart()
+            self.assertSeen(content, hint=f" in round {number}")
+
+
 @mount_only
 class Deaths(VersionTest):
     """A writer that dies of a signal publishes nothing; one that exits does."""
