@@ -7,6 +7,7 @@
 
 #include "codec/digest.h"
 #include "fs/mount/commit.h"
+#include "fs/mount/open.h"
 #include "fs/own.h"
 
 int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
@@ -27,8 +28,9 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 	return 0;
 }
 
-void mount_free(struct mount *m)
+void mount_free(struct mount *m, bool closed)
 {
+	handle_release_all(m, closed);
 	commit_rest(m);
 	tree_free(&m->tree);
 }

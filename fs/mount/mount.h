@@ -37,6 +37,7 @@ struct mount {
 	struct tree tree;
 	uid_t uid; /* the owner that is shown */
 	gid_t gid;
+	struct handle *newest;	 /* of all handles; guarded by tree.lock */
 	struct node *kept[KEPT]; /* held; unsound private versions, by age;
 				    guarded by tree.lock */
 	struct retry retries[RETRIES]; /* by thread; guarded by tree.lock */
@@ -52,8 +53,11 @@ static const double TIMEOUT_NONE = 0.0;
 
 /* The store stays the caller's. 0, or a negative errno. */
 int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid);
-/* Publishes what is closed and not published yet, and frees the nodes. */
-void mount_free(struct mount *m);
+/*
+ * Publishes what is closed and not published yet, and frees the nodes. `closed`
+ * says that every file is: the kernel has unmounted.
+ */
+void mount_free(struct mount *m, bool closed);
 
 /* Returns -ESTALE, so that the kernel repeats this thread's request. */
 int retry_ask(struct mount *m, pid_t thread, const char *name,

@@ -23,6 +23,26 @@ static bool flags_write(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 }
 
+/* With the tree's lock held. */
+static void enlist(struct mount *m, struct handle *h)
+{
+	h->older = m->newest;
+	if (h->older)
+		h->older->newer = h;
+	m->newest = h;
+}
+
+/* With the tree's lock held. */
+static void delist(struct mount *m, struct handle *h)
+{
+	if (h->newer)
+		h->newer->older = h->older;
+	else
+		m->newest = h->older;
+	if (h->older)
+		h->older->newer = h->newer;
+}
+
 /* A handle on a file node, which is held and counted from now on. */
 static int new_handle(struct mount *m, struct node *node, int flags,
 		      struct caller *caller, struct handle **out)
@@ -37,6 +57,7 @@ static int new_handle(struct mount *m, struct node *node, int flags,
 		h->opener = caller_process(caller);
 	tree_lock(&m->tree);
 	h->node = node_hold(node);
+	enlist(m, h);
 	tree_unlock(&m->tree);
 	if (node->kind != NODE_READABLE) {
 		pthread_mutex_lock(&node->lock);
@@ -460,10 +481,26 @@ static void release_file(struct mount *m, struct node *node, bool writes)
 
 void handle_release(struct mount *m, struct handle *h)
 {
+	tree_lock(&m->tree);
+	delist(m, h);
+	tree_unlock(&m->tree);
 	if (h->node->kind == NODE_READABLE)
 		rendering_close(h->node);
 	else
 		release_file(m, h->node, h->writes);
 	node_drop(&m->tree, h->node);
 	free(h);
+}
+
+void handle_release_all(struct mount *m, bool closed)
+{
+	while (m->newest) {
+		struct handle *h = m->newest;
+
+		if (!closed && h->node->kind == NODE_PRIVATE &&
+		    file_is_dirty(h->node))
+			commit_abandon(m, h->node,
+				       "the mount ended before its writer");
+		handle_release(m, h);
+	}
 }

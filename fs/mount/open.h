@@ -11,7 +11,9 @@
 #include "fs/mount/mount.h"
 
 struct handle {
-	struct node *node; /* held */
+	struct node *node;    /* held */
+	struct handle *newer; /* the list of all; guarded by tree.lock */
+	struct handle *older;
 	bool writes;
 	bool appends;
 	struct process opener; /* only when it writes */
@@ -46,5 +48,12 @@ int handle_flush(struct mount *m, struct handle *h, struct caller *caller);
 int handle_sync(struct mount *m, struct handle *h);
 /* The last close of all; frees the handle. */
 void handle_release(struct mount *m, struct handle *h);
+/*
+ * At the end of a mount, with no requests any more: releases what is left. The
+ * kernel sends releases in the background, and none once it has unmounted. When
+ * the files are not known to be `closed`, their writers are not done: what they
+ * have in private is not published.
+ */
+void handle_release_all(struct mount *m, bool closed);
 
 #endif

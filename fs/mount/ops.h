@@ -3,6 +3,7 @@
 #define TACFS_FS_MOUNT_OPS_H
 
 #include <fuse_lowlevel.h>
+#include <stdbool.h>
 
 /*
  * The kernel's requests, for a session whose user data is a struct mounted.
@@ -17,7 +18,8 @@ struct mounted {
 	struct mount *mount;
 	/* Called once, when the kernel has begun to talk. */
 	void (*ready)(struct mounted *mounted);
-	int ready_fd; /* for `ready` */
+	int ready_fd;	/* for `ready` */
+	bool unmounted; /* the kernel ended it, and every file is closed */
 };
 
 #endif

@@ -78,7 +78,7 @@ static int add_arguments(const struct mount_options *o, struct fuse_args *args)
 	return 0;
 }
 
-static int serve(struct fuse_session *session)
+static int serve(struct fuse_session *session, struct mounted *mounted)
 {
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	int err;
@@ -90,6 +90,7 @@ static int serve(struct fuse_session *session)
 	fuse_loop_cfg_set_clone_fd(config, 0);
 	err = fuse_session_loop_mt(session, config);
 	fuse_loop_cfg_destroy(config);
+	mounted->unmounted = err == 0; /* a signal's number is positive */
 	return err < 0;
 }
 
@@ -112,7 +113,7 @@ static int run_session(const struct mount_options *o, struct fuse_args *args,
 		complain(o->mountpoint, "cannot mount");
 		goto remove_handlers;
 	}
-	status = serve(session);
+	status = serve(session, mounted);
 	fuse_session_unmount(session);
 remove_handlers:
 	fuse_remove_signal_handlers(session);
@@ -146,7 +147,7 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	}
 	mounted.mount = &mount;
 	status = run_session(o, args, &mounted);
-	mount_free(&mount);
+	mount_free(&mount, mounted.unmounted);
 	store_close(store);
 	return status;
 }

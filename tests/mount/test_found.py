@@ -2,6 +2,7 @@
 """What once went wrong on a mount, and must not again."""
 import errno
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -118,6 +119,30 @@ class Found(harness.MountTest):
         other = self.agent().calls
         self.assertContent(self.path("link.idx"), samples.idx("link.om"), by=other)
         self.assertMissing(self.path("other", "dir.idx"), by=other)
+
+
+@mount_only
+class Ended(unittest.TestCase):
+    def test_daemon_that_is_ended_publishes_only_what_was_closed(self):
+        root = harness.new_directory("Ended")
+        mount = harness.Mount(os.path.join(root, "store"),
+                              os.path.join(root, "mount"), ())
+        self.addCleanup(mount.discard)
+        mount.start()
+        fds = []
+        for name in ("compiled_module", "a.json"):
+            fds.append(os.open(os.path.join(mount.path, name),
+                               os.O_WRONLY | os.O_CREAT, 0o600))
+            calls.write_fd(fds[-1], samples.module(1))
+        mount.process.send_signal(signal.SIGTERM)
+        self.assertEqual(mount.process.wait(60), 0, "expected a clean end")
+        self.assertEqual(os.listdir(os.path.join(root, "store", "refs", "default")),
+                         ["a.json"], "expected the plain file, and no open artifact")
+        for fd in fds:
+            try:
+                os.close(fd)
+            except OSError:
+                pass
 
 
 @mount_only
