@@ -31,6 +31,13 @@ uint8_t *writer_take(struct writer *w, size_t *size)
 	return bytes;
 }
 
+void writer_cut(struct writer *w, size_t size)
+{
+	w->size = size;
+	if (w->err == -EFBIG)
+		w->err = 0;
+}
+
 static int grow(struct writer *w, size_t needed)
 {
 	size_t capacity = w->capacity ? w->capacity : FIRST_CAPACITY;

@@ -26,6 +26,9 @@ void writer_free(struct writer *w);
 /* Gives the bytes to the caller, who frees them; NULL when nothing is there. */
 uint8_t *writer_take(struct writer *w, size_t *size);
 
+/* Forgets what was written after `size`, and -EFBIG, if that was met, too. */
+void writer_cut(struct writer *w, size_t size);
+
 void writer_put(struct writer *w, const void *bytes, size_t size);
 void writer_fill(struct writer *w, uint8_t byte, size_t count);
 void writer_u8(struct writer *w, uint8_t v);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "compiler/budget.h"
 #include "compiler/pickle.h"
 #include "compiler/pickle_scan.h"
 #include "compiler/pickle_stream.h"
@@ -31,8 +32,11 @@ static void take_parts(const struct pickle *pickle,
 /* Why what pickle_read() has refused is no compiled_module. */
 static int explain(const void *bytes, size_t size, struct fault *fault)
 {
-	switch (pickle_scan(bytes, size, &fault->why, &fault->where)) {
+	struct fault broken = { 0 };
+
+	switch (pickle_scan(bytes, size, &broken.why, &broken.where)) {
 	case PICKLE_BROKEN:
+		*fault = broken;
 		return -EBADMSG;
 	case PICKLE_NEWER:
 	case PICKLE_WHOLE:
@@ -44,16 +48,15 @@ static int explain(const void *bytes, size_t size, struct fault *fault)
 int compiled_module_read(const void *bytes, size_t size,
 			 struct compiled_module *module, struct fault *fault)
 {
-	struct arena arena = arena_upto(PICKLE_MEMORY_MAX);
+	struct arena arena = arena_upto(budget_memory(size));
 	struct pickle pickle;
 	int err;
 
 	if (!size) {
-		*fault = (struct fault){ "the file is empty", 0 };
+		*fault = (struct fault){ .why = "the file is empty" };
 		return -EBADMSG;
 	}
-	err = pickle_read(bytes, size, &arena, &pickle, &fault->why,
-			  &fault->where);
+	err = pickle_read(bytes, size, &arena, &pickle, fault);
 	if (!err)
 		take_parts(&pickle, module);
 	arena_free(&arena);
@@ -72,24 +75,42 @@ bool compiled_module_is_known(const struct compiled_module *module)
 	return false;
 }
 
-static void judge_code(const struct compiled_module *module, const void *bytes,
-		       struct verdict *verdict)
+void compiled_module_unknown(const struct compiled_module *module,
+			     const void *bytes, struct fault *fault)
 {
-	struct arena arena = arena_upto(MARSHAL_MEMORY_MAX);
+	const uint8_t *start = bytes;
+
+	*fault = (struct fault){
+		.why = "a version that is not known",
+		.where = (size_t)(module->version.bytes - start),
+		.names = { module->version },
+	};
+}
+
+static int read_code(const struct compiled_module *module, const void *bytes,
+		     size_t size, struct fault *fault)
+{
+	struct arena arena = arena_upto(budget_memory(size));
 	const uint8_t *code = module->compiled_fn.bytes;
 	struct found found;
-	struct fault fault;
 	int err = detect_python(code, module->compiled_fn.size,
-				module->protocol, &arena, &found, &fault);
+				module->protocol, &arena, &found, fault);
 
-	if (err)
-		verdict_set(verdict, err == -ENOMEM ? UNSOUND : FOREIGN,
-			    (size_t)(code - (const uint8_t *)bytes) +
-				    fault.where,
-			    "compiled_fn: %s", fault.why);
-	else
-		verdict_sound(verdict);
+	fault->where += (size_t)(code - (const uint8_t *)bytes);
 	arena_free(&arena);
+	return err;
+}
+
+/* `what` goes before the fault. */
+static void set_verdict(struct verdict *verdict, enum soundness soundness,
+			const char *what, const struct fault *fault)
+{
+	struct writer text = writer_upto(sizeof(verdict->reason));
+
+	fault_put(fault, &text);
+	verdict_set(verdict, soundness, fault->where, "%s%.*s", what,
+		    (int)text.size, (const char *)text.bytes);
+	writer_free(&text);
 }
 
 void compiled_module_judge(const void *bytes, size_t size,
@@ -99,19 +120,22 @@ void compiled_module_judge(const void *bytes, size_t size,
 	struct fault fault = { 0 };
 	int err = compiled_module_read(bytes, size, &module, &fault);
 
+	if (err) {
+		set_verdict(verdict, err == -ENOTSUP ? FOREIGN : UNSOUND, "",
+			    &fault);
+		return;
+	}
+	if (!compiled_module_is_known(&module)) {
+		compiled_module_unknown(&module, bytes, &fault);
+		set_verdict(verdict, FOREIGN, "", &fault);
+		return;
+	}
+	err = read_code(&module, bytes, size, &fault);
 	if (err)
-		verdict_set(verdict, err == -ENOTSUP ? FOREIGN : UNSOUND,
-			    fault.where, "%s", fault.why);
-	else if (!compiled_module_is_known(&module))
-		verdict_set(
-			verdict, FOREIGN,
-			(size_t)(module.version.bytes - (const uint8_t *)bytes),
-			"version \"%.*s\" is not known",
-			module.version.size > 32 ? 32
-						 : (int)module.version.size,
-			(const char *)module.version.bytes);
+		set_verdict(verdict, err == -ENOMEM ? UNSOUND : FOREIGN,
+			    "compiled_fn: ", &fault);
 	else
-		judge_code(&module, bytes, verdict);
+		verdict_sound(verdict);
 }
 
 /* The fields to look for, and where their value goes. */
@@ -147,12 +171,21 @@ static bool is_memo(const struct pickle_op *op)
 	       op->byte == PICKLE_LONG_BINPUT || op->byte == PICKLE_FRAME;
 }
 
-/* How much of a text that the input cuts off is valid UTF-8. */
+static bool is_bytes(const struct pickle_op *op)
+{
+	return op->opcode->argument >= PICKLE_BYTES1 &&
+	       op->opcode->argument <= PICKLE_BYTES8;
+}
+
+/* What is there of a text, or of bytes, that the input cuts off. */
 static struct text take_beginning(const struct pickle_op *op,
 				  const struct reader *in)
 {
-	static const size_t heads[] = { 2, 5, 9 };
-	size_t head = op->offset + heads[op->opcode->argument - PICKLE_TEXT1];
+	static const size_t heads[] = {
+		[PICKLE_BYTES1] = 2, [PICKLE_BYTES4] = 5, [PICKLE_BYTES8] = 9,
+		[PICKLE_TEXT1] = 2,  [PICKLE_TEXT4] = 5,  [PICKLE_TEXT8] = 9,
+	};
+	size_t head = op->offset + heads[op->opcode->argument];
 	size_t left = (size_t)(in->end - in->start);
 	struct text text = { NULL, 0 };
 	uint32_t point;
@@ -162,6 +195,8 @@ static struct text take_beginning(const struct pickle_op *op,
 		return text;
 	text.bytes = in->start + head;
 	left -= head;
+	if (is_bytes(op))
+		return (struct text){ text.bytes, left };
 	do {
 		next = utf8_next(text.bytes + text.size, left - text.size,
 				 &point);
@@ -174,7 +209,7 @@ static struct text take_beginning(const struct pickle_op *op,
 static void take_value(struct text *part, const struct compiled_module *module,
 		       const struct pickle_op *op)
 {
-	if (is_text(op) != (part == &module->compiled_fn))
+	if (part == &module->compiled_fn ? is_bytes(op) : is_text(op))
 		*part = op->text;
 }
 
@@ -198,6 +233,6 @@ void compiled_module_salvage(const void *bytes, size_t size,
 		part = is_text(&op) ? find_part(module, op.text) : NULL;
 	} while (!stream.in.err && op.byte != PICKLE_STOP);
 	if (stream.in.err && part && op.opcode && op.opcode->name &&
-	    is_text(&op) && part != &module->compiled_fn)
+	    (part == &module->compiled_fn ? is_bytes(&op) : is_text(&op)))
 		*part = take_beginning(&op, &stream.in);
 }

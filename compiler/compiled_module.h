@@ -42,6 +42,9 @@ void compiled_module_salvage(const void *bytes, size_t size,
 
 /* Whether the version is one that has been published: 1.0.0 to 1.0.6. */
 bool compiled_module_is_known(const struct compiled_module *module);
+/* What there is to say when it is not; `bytes` is the input. */
+void compiled_module_unknown(const struct compiled_module *module,
+			     const void *bytes, struct fault *fault);
 
 /* SOUND is: whole, of a known version, and its code from a known Python. */
 void compiled_module_judge(const void *bytes, size_t size,

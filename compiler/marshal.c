@@ -15,6 +15,7 @@ struct loader {
 	struct arena *arena;
 	enum code_layout layout;
 	struct marshal *out;
+	struct code **last; /* where the next code object is linked */
 	const struct value **references;
 	size_t reference_count;
 	size_t reference_capacity;
@@ -182,10 +183,13 @@ static const struct value *read_long(struct loader *l)
 
 static void read_items(struct loader *l, size_t count, struct items *items)
 {
-	items->at = allocate(l, count, ITEM_SIZE);
-	items->count = count;
-	for (size_t i = 0; i < count && !l->in->err; i++)
-		items->at[i] = read_value(l);
+	if (count)
+		items->at = allocate(l, count, ITEM_SIZE);
+	while (items->count < count && !l->in->err) {
+		items->at[items->count] = read_value(l);
+		if (!l->in->err)
+			items->count++;
+	}
 }
 
 static const struct value *read_sequence(struct loader *l, enum value_type type,
@@ -234,6 +238,8 @@ static const struct value *read_set(struct loader *l, enum value_type type)
 	if (!value || !set)
 		return NULL;
 	read_items(l, count, &value->items);
+	if (l->in->err)
+		return NULL;
 	*set = (struct marshal_set){ value, l->out->sets };
 	l->out->sets = set;
 	return value;
@@ -271,8 +277,10 @@ static const struct value *read_dict(struct loader *l)
 
 		if (items->count + 2 > capacity)
 			grow_items(l, items, &capacity);
-		for (int i = 0; i < 2 && !l->in->err; i++)
-			items->at[items->count++] = read_value(l);
+		for (int i = 0; i < 2 && !l->in->err; i++) {
+			items->at[items->count] = read_value(l);
+			items->count += !l->in->err;
+		}
 	}
 	return value;
 }
@@ -378,9 +386,11 @@ static const struct value *read_code(struct loader *l)
 
 	if (!value || !code)
 		return NULL;
+	code->start = l->in->pos - 1; /* its type */
+	*l->last = code;
+	l->last = &code->next;
 	read_code_fields(l, code);
-	code->next = l->out->codes;
-	l->out->codes = code;
+	code->is_whole = !l->in->err;
 	value->code = code;
 	return value;
 }
@@ -494,22 +504,33 @@ static const struct value *read_value(struct loader *l)
 	return l->in->err ? NULL : value;
 }
 
-int marshal_read(struct reader *in, enum code_layout layout,
-		 struct arena *arena, struct marshal *marshal)
+void marshal_salvage(struct reader *in, enum code_layout layout,
+		     struct arena *arena, struct marshal *marshal)
 {
-	struct marshal out = { 0 };
-	struct loader l = {
-		.in = in, .arena = arena, .layout = layout, .out = &out
-	};
-	const struct value *value = read_value(&l);
+	struct loader l = { .in = in,
+			    .arena = arena,
+			    .layout = layout,
+			    .out = marshal,
+			    .last = &marshal->codes };
+	const struct value *value;
 
+	*marshal = (struct marshal){ 0 };
+	value = read_value(&l);
 	if (value && value->type != VALUE_CODE)
 		reader_fail(in, -EBADMSG, "not a code object");
 	if (value && reader_left(in))
 		reader_fail(in, -EBADMSG, "bytes after the code object");
-	if (!value || in->err)
-		return in->err;
-	out.code = value->code;
-	*marshal = out;
-	return 0;
+	if (value && !in->err)
+		marshal->code = value->code;
+}
+
+int marshal_read(struct reader *in, enum code_layout layout,
+		 struct arena *arena, struct marshal *marshal)
+{
+	struct marshal out;
+
+	marshal_salvage(in, layout, arena, &out);
+	if (!in->err)
+		*marshal = out;
+	return in->err;
 }

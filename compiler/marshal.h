@@ -14,10 +14,7 @@
 #include "codec/reader.h"
 #include "compiler/python/value.h"
 
-enum {
-	MARSHAL_DEPTH_MAX = 600,	       /* nested values */
-	MARSHAL_MEMORY_MAX = 256 * 1024 * 1024 /* a sensible arena's limit */
-};
+enum { MARSHAL_DEPTH_MAX = 600 /* nested values */ };
 
 /* A set; they are listed because their order depends on the Python. */
 struct marshal_set {
@@ -27,7 +24,7 @@ struct marshal_set {
 
 struct marshal {
 	struct code *code;  /* the outermost */
-	struct code *codes; /* all of them, linked by `next` */
+	struct code *codes; /* all of them, linked by `next`, it first */
 	struct marshal_set *sets;
 	bool has_slice;
 };
@@ -40,5 +37,12 @@ struct marshal {
  */
 int marshal_read(struct reader *in, enum code_layout layout,
 		 struct arena *arena, struct marshal *marshal);
+
+/*
+ * The same, but *marshal gets what could be read when there is a failure, which
+ * in->err tells: no `code` then, and the `codes` may lack fields.
+ */
+void marshal_salvage(struct reader *in, enum code_layout layout,
+		     struct arena *arena, struct marshal *marshal);
 
 #endif

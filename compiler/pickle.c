@@ -58,17 +58,20 @@ struct machine {
 	struct pickled **memo;
 	size_t memo_count;
 	size_t memo_capacity;
+	struct pickled mark; /* values that need no more than one of each */
+	struct pickled empty_tuple;
+	struct pickled booleans[2];
 	const char *module;
 	unsigned protocol;
 	int err;
-	const char *why;
+	struct fault *fault;
 };
 
 static void *refuse(struct machine *m, const char *why)
 {
 	if (!m->err) {
 		m->err = -EBADMSG;
-		m->why = why;
+		m->fault->why = why;
 	}
 	return NULL;
 }
@@ -80,7 +83,7 @@ static void *allocate(struct machine *m, size_t count, size_t size)
 
 	if (!memory && !m->err) {
 		m->err = err;
-		m->why = memory_why(err);
+		m->fault->why = memory_why(err);
 	}
 	return memory;
 }
@@ -128,14 +131,6 @@ static void push_text(struct machine *m, enum pickle_type type,
 
 	if (value)
 		value->text = text;
-}
-
-static void push_bool(struct machine *m, bool flag)
-{
-	struct pickled *value = push_new(m, PICKLED_BOOL);
-
-	if (value)
-		value->flag = flag;
 }
 
 static struct pickled *top(struct machine *m)
@@ -189,7 +184,9 @@ static void push_class(struct machine *m, struct text module, struct text name)
 		if (text_equals(module, modules[i]))
 			known = modules[i];
 	if (!known || !find_class(name, &class)) {
-		refuse(m, "a class that is not TorchAir's");
+		refuse(m, "a class that is not known");
+		m->fault->names[0] = module;
+		m->fault->names[1] = name;
 		return;
 	}
 	if (m->module && m->module != known)
@@ -480,10 +477,10 @@ static void execute(struct machine *m, const struct pickle_op *op)
 		push_text(m, PICKLED_BYTES, op->text);
 		break;
 	case PICKLE_MARK:
-		push_new(m, PICKLED_MARK);
+		push(m, &m->mark);
 		break;
 	case PICKLE_EMPTY_TUPLE:
-		push_new(m, PICKLED_EMPTY_TUPLE);
+		push(m, &m->empty_tuple);
 		break;
 	case PICKLE_EMPTY_DICT:
 		new_dict(m);
@@ -493,7 +490,7 @@ static void execute(struct machine *m, const struct pickle_op *op)
 		break;
 	case PICKLE_NEWTRUE:
 	case PICKLE_NEWFALSE:
-		push_bool(m, op->byte == PICKLE_NEWTRUE);
+		push(m, &m->booleans[op->byte == PICKLE_NEWTRUE]);
 		break;
 	case PICKLE_TUPLE2:
 		new_pair(m);
@@ -520,16 +517,16 @@ static const struct pickled *artifact_of(struct machine *m)
 	return value;
 }
 
-static void run(struct machine *m, size_t *where)
+static void run(struct machine *m)
 {
 	struct pickle_op op = { 0 };
 
 	do {
 		pickle_stream_next(&m->stream, &op);
-		*where = op.offset;
+		m->fault->where = op.offset;
 		if (m->stream.in.err) {
 			refuse(m, m->stream.in.why);
-			*where = m->stream.in.where;
+			m->fault->where = m->stream.in.where;
 		} else if (!op.offset && op.byte != PICKLE_PROTO) {
 			refuse(m, "a protocol other than 3, 4 and 5");
 		} else {
@@ -538,18 +535,32 @@ static void run(struct machine *m, size_t *where)
 	} while (!m->err && op.byte != PICKLE_STOP);
 }
 
-int pickle_read(const void *bytes, size_t size, struct arena *arena,
-		struct pickle *pickle, const char **why, size_t *where)
+static struct machine new_machine(const void *bytes, size_t size,
+				  struct arena *arena, struct fault *fault)
 {
-	struct machine m = { .stream = pickle_stream_over(bytes, size),
-			     .arena = arena };
+	return (struct machine){
+		.stream = pickle_stream_over(bytes, size),
+		.arena = arena,
+		.mark = { .type = PICKLED_MARK },
+		.empty_tuple = { .type = PICKLED_EMPTY_TUPLE },
+		.booleans = { { .type = PICKLED_BOOL, .flag = false },
+			      { .type = PICKLED_BOOL, .flag = true } },
+		.fault = fault,
+	};
+}
+
+int pickle_read(const void *bytes, size_t size, struct arena *arena,
+		struct pickle *pickle, struct fault *fault)
+{
+	struct fault found = { 0 };
+	struct machine m = new_machine(bytes, size, arena, &found);
 	const struct pickled *artifact = NULL;
 
-	run(&m, where);
+	run(&m);
 	if (!m.err)
 		artifact = artifact_of(&m);
 	if (m.err) {
-		*why = m.why;
+		*fault = found;
 		return m.err;
 	}
 	*pickle = (struct pickle){ artifact, m.protocol, m.module };

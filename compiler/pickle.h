@@ -13,9 +13,10 @@
 #include <stddef.h>
 
 #include "codec/arena.h"
+#include "compiler/fault.h"
 #include "compiler/utf8.h"
 
-enum { PICKLE_MEMORY_MAX = 64 * 1024 * 1024, PICKLE_FIELDS = 3 };
+enum { PICKLE_FIELDS = 3 };
 
 enum pickle_type {
 	PICKLED_MARK,
@@ -71,10 +72,9 @@ struct pickle {
  * Reads a pickled ModelCacheArtifact that fills the input. What is read points
  * into the input and the arena. Returns 0; -EBADMSG when it is anything else,
  * broken or foreign: pickle_scan() tells which; -E2BIG when it wants more than
- * the arena's limit; -ENOMEM. On failure *why (static) and *where say what was
- * refused.
+ * the arena's limit; -ENOMEM. On failure *fault says what was refused.
  */
 int pickle_read(const void *bytes, size_t size, struct arena *arena,
-		struct pickle *pickle, const char **why, size_t *where);
+		struct pickle *pickle, struct fault *fault);
 
 #endif

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "codec/arena.h"
+#include "compiler/budget.h"
 #include "compiler/pickle_stream.h"
 
-enum { MARKS_MEMORY_MAX = 64 * 1024 * 1024, FIRST_MARKS = 64 };
+enum { FIRST_MARKS = 64 };
 
 /* The stack's depth above its topmost mark, and above those below it. */
 struct depths {
@@ -96,7 +97,7 @@ enum pickle_state pickle_scan(const void *bytes, size_t size, const char **why,
 			      size_t *where)
 {
 	struct pickle_stream stream = pickle_stream_over(bytes, size);
-	struct depths depths = { .arena = arena_upto(MARKS_MEMORY_MAX) };
+	struct depths depths = { .arena = arena_upto(budget_memory(size)) };
 
 	scan(&stream, &depths);
 	arena_free(&depths.arena);

@@ -82,8 +82,12 @@ static void put_free(struct writer *out, const struct code *code, size_t index)
 
 /* Absolute jumps of 3.8 and 3.9 are numbers that say it all. */
 static void put_jump(struct writer *out, const struct python *python,
-		     const struct page *page, enum form form, uint32_t target)
+		     const struct page *page,
+		     const struct instruction *instruction)
 {
+	enum form form = program_opcode(python, instruction)->form;
+	uint32_t target = program_target(python, &page->program, instruction);
+
 	if (form == FORM_JABS && python->minor < 10)
 		return;
 	writer_string(out, form == FORM_JFROM ? "from " : "to ");
@@ -185,6 +189,8 @@ void argument_put(struct writer *out, const struct python *python,
 	uint32_t a = instruction->argument;
 	enum form form = program_opcode(python, instruction)->form;
 
+	if (!instruction->is_sound)
+		return;
 	switch (form) {
 	case FORM_NONE:
 	case FORM_RAW:
@@ -205,7 +211,7 @@ void argument_put(struct writer *out, const struct python *python,
 	case FORM_JBACK:
 	case FORM_JABS:
 	case FORM_JFROM:
-		put_jump(out, python, page, form, instruction->target);
+		put_jump(out, python, page, instruction);
 		break;
 	case FORM_COMPARE:
 		put_compare(out, python, a);

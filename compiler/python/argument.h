@@ -8,7 +8,8 @@
 #include "compiler/python/page.h"
 
 /*
- * Writes the text, which may be empty. `user_classes` shows TorchAir's
+ * Writes the text, which may be empty, as it is for an argument that is not
+ * sound. `user_classes` shows TorchAir's
  * stand-ins for classes among the constants, "<user_class>MODULE|NAME", as the
  * class.
  */

@@ -3,83 +3,102 @@
 
 #include <errno.h>
 
+#include "compiler/budget.h"
 #include "compiler/memory.h"
 #include "compiler/python/program.h"
 #include "compiler/python/rules.h"
 
-/* A sensible limit for what checking the code takes. */
-enum { SCRATCH_MAX = 256 * 1024 * 1024, PROTOCOL_OF_3_14 = 5, UNFIT = 0 };
+enum { PROTOCOL_OF_3_14 = 5, LAYOUTS = 2, UNFIT = 0 };
 
-/* How well each Python fits: UNFIT, or one more than the rules it breaks. */
+/* One search. */
+struct search {
+	const uint8_t *bytes;
+	size_t size;
+	struct arena *arena;
+	const struct python *given; /* look at no other; or NULL */
+	struct marshal marshals[LAYOUTS];
+	int errs[LAYOUTS]; /* of reading each */
+	struct fault faults[LAYOUTS];
+};
+
+/* How well each Python fits: UNFIT, or one more than what speaks against it. */
 struct fits {
-	unsigned score[PYTHON_COUNT];
+	size_t score[PYTHON_COUNT];
 	bool returns_const[PYTHON_COUNT];
 };
 
-static int read_layout(const void *bytes, size_t size, enum code_layout layout,
-		       struct arena *arena, struct marshal *marshal,
-		       struct fault *fault)
+static size_t index_of(unsigned minor)
 {
-	struct reader in = reader_over(bytes, size);
-	int err = marshal_read(&in, layout, arena, marshal);
+	return minor - python_at(0)->minor;
+}
 
-	if (err && (!fault->why || err == -ENOMEM || in.where > fault->where)) {
-		fault->why = in.why;
-		fault->where = in.where;
-	}
-	return err;
+static void read_layout(struct search *s, enum code_layout layout)
+{
+	struct reader in = reader_over(s->bytes, s->size);
+
+	s->errs[layout] = -EBADMSG;
+	if (s->given && s->given->layout != layout)
+		return;
+	marshal_salvage(&in, layout, s->arena, &s->marshals[layout]);
+	s->errs[layout] = in.err;
+	s->faults[layout] = (struct fault){ .why = in.why, .where = in.where };
+}
+
+/* A Python that this search looks at, and whose layout could be read. */
+static bool is_candidate(const struct search *s, size_t index)
+{
+	const struct python *python = python_at(index);
+
+	return (!s->given || s->given == python) && !s->errs[python->layout];
 }
 
 static int fit_code(const struct python *python, const struct code *code,
-		    struct arena *scratch, unsigned *score, bool *returns_const)
+		    size_t memory, struct fits *fits, unsigned *broken)
 {
+	struct arena scratch = arena_upto(memory);
 	struct program program;
-	const char *why;
-	int err = program_read(python, code, scratch, &program, &why);
+	int err =
+		program_read(python, code, PROGRAM_STRICT, &scratch, &program);
 
-	if (err)
-		return err;
-	if (rules_returns_const(python, &program))
-		*returns_const = true;
-	return rules_check(python, code, &program, scratch, score);
+	if (!err && program.why)
+		err = -EBADMSG;
+	if (!err && rules_returns_const(python, &program))
+		fits->returns_const[index_of(python->minor)] = true;
+	if (!err)
+		err = rules_check(python, code, &program, broken);
+	arena_free(&scratch);
+	return err;
 }
 
-static int fit_python(size_t index, const struct marshal *marshal,
-		      struct fits *fits)
+static size_t memory_left(const struct search *s)
+{
+	return s->arena->limit - s->arena->used;
+}
+
+static int fit_python(const struct search *s, size_t index, struct fits *fits)
 {
 	const struct python *python = python_at(index);
-	struct arena scratch = arena_upto(SCRATCH_MAX);
-	unsigned score = 1;
+	const struct marshal *marshal = &s->marshals[python->layout];
+	size_t work = budget_work(s->size);
+	unsigned broken = 0;
 	int err = 0;
 
 	if (marshal->has_slice && python->minor < 14)
 		return -EBADMSG;
-	for (const struct code *c = marshal->codes; c && !err; c = c->next)
-		err = fit_code(python, c, &scratch, &score,
-			       &fits->returns_const[index]);
-	arena_free(&scratch);
-	if (!err)
-		fits->score[index] = score;
-	return err;
-}
-
-static int fit_layout(enum code_layout layout, const struct marshal *marshal,
-		      struct fits *fits)
-{
-	for (size_t i = 0; i < PYTHON_COUNT; i++) {
-		int err = 0;
-
-		if (python_at(i)->layout == layout)
-			err = fit_python(i, marshal, fits);
-		if (err && err != -EBADMSG)
-			return err;
+	for (const struct code *c = marshal->codes; c && !err; c = c->next) {
+		if (program_work(c) > work)
+			return -E2BIG;
+		work -= program_work(c);
+		err = fit_code(python, c, memory_left(s), fits, &broken);
 	}
-	return 0;
+	if (!err)
+		fits->score[index] = broken + 1;
+	return err;
 }
 
 static void keep_best(struct fits *fits)
 {
-	unsigned best = UNFIT;
+	size_t best = UNFIT;
 
 	for (size_t i = 0; i < PYTHON_COUNT; i++)
 		if (fits->score[i] != UNFIT &&
@@ -88,11 +107,6 @@ static void keep_best(struct fits *fits)
 	for (size_t i = 0; i < PYTHON_COUNT; i++)
 		if (fits->score[i] != best)
 			fits->score[i] = UNFIT;
-}
-
-static size_t index_of(unsigned minor)
-{
-	return minor - python_at(0)->minor;
 }
 
 static bool is_left(const struct fits *fits, unsigned minor)
@@ -121,84 +135,155 @@ static const struct python *break_tie(const struct fits *fits,
 	return newest;
 }
 
-static int no_memory(int err, struct fault *fault)
+static int find_fit(const struct search *s, unsigned protocol,
+		    const struct python **python, struct fault *fault)
 {
-	*fault = (struct fault){ memory_why(err), 0 };
+	struct fits fits = { 0 };
+
+	for (size_t i = 0; i < PYTHON_COUNT; i++) {
+		int err = is_candidate(s, i) ? fit_python(s, i, &fits) : 0;
+
+		if (!err || err == -EBADMSG)
+			continue;
+		*fault = (struct fault){ .why = memory_why(err) };
+		return err;
+	}
+	keep_best(&fits);
+	*python = break_tie(&fits, protocol);
+	return *python ? 0 : -ENOTSUP;
+}
+
+/* What speaks against a Python: what it cannot and what it would not write. */
+static size_t objections(const struct search *s, const struct python *python,
+			 const struct code *code, const uint8_t **first)
+{
+	struct arena scratch = arena_upto(memory_left(s));
+	struct program program;
+	unsigned broken = 0;
+	size_t count = 0;
+
+	if (program_read(python, code, PROGRAM_LENIENT, &scratch, &program) ==
+	    0) {
+		count = program.unsound;
+		count += rules_check(python, code, &program, &broken) != 0;
+		if (program.why && !*first)
+			*first = code->bytecode.bytes + program.where;
+	}
+	arena_free(&scratch);
+	return count + broken;
+}
+
+/* The same of all code objects; *first is where it begins. */
+static size_t count_objections(const struct search *s,
+			       const struct python *python,
+			       const uint8_t **first)
+{
+	const struct marshal *marshal = &s->marshals[python->layout];
+	size_t work = budget_work(s->size), count = 0;
+
+	for (const struct code *c = marshal->codes; c; c = c->next) {
+		if (!c->bytecode.size || program_work(c) > work)
+			continue;
+		work -= program_work(c);
+		count += objections(s, python, c, first);
+	}
+	return count;
+}
+
+/* The layout that was read whole; else the one that was read further. */
+static enum code_layout best_layout(const struct search *s)
+{
+	if (s->given)
+		return s->given->layout;
+	if (!s->errs[LAYOUT_OLD] != !s->errs[LAYOUT_NEW])
+		return s->errs[LAYOUT_OLD] ? LAYOUT_NEW : LAYOUT_OLD;
+	return s->faults[LAYOUT_OLD].where > s->faults[LAYOUT_NEW].where
+		       ? LAYOUT_OLD
+		       : LAYOUT_NEW;
+}
+
+static bool has_bytecode(const struct marshal *marshal)
+{
+	for (const struct code *c = marshal->codes; c; c = c->next)
+		if (c->bytecode.size)
+			return true;
+	return false;
+}
+
+/* The Python that least speaks against; *first is where that begins. */
+static void find_closest(struct search *s, unsigned protocol,
+			 struct found *found, const uint8_t **first)
+{
+	enum code_layout layout = best_layout(s);
+	const uint8_t *firsts[PYTHON_COUNT] = { NULL };
+	struct fits fits = { 0 };
+
+	*found = (struct found){ .marshal = s->marshals[layout] };
+	if (!has_bytecode(&found->marshal))
+		return;
+	for (size_t i = 0; i < PYTHON_COUNT; i++)
+		if (python_at(i)->layout == layout &&
+		    (!s->given || s->given == python_at(i)))
+			fits.score[i] = 1 + count_objections(s, python_at(i),
+							     &firsts[i]);
+	keep_best(&fits);
+	found->python = break_tie(&fits, protocol);
+	*first = firsts[index_of(found->python->minor)];
+}
+
+static int describe_failure(struct search *s, int err, unsigned protocol,
+			    struct found *found, struct fault *fault)
+{
+	const uint8_t *first = NULL;
+
+	find_closest(s, protocol, found, &first);
+	if (err != -ENOTSUP)
+		return err;
+	fault->why = s->given ? "that Python has not written this bytecode"
+			      : "no known Python has written this bytecode";
+	fault->where = first ? (size_t)(first - s->bytes) : 0;
 	return err;
 }
 
-/* Reads what it can of both layouts, and scores the Pythons of each. */
-static int try_layouts(const void *bytes, size_t size, struct arena *arena,
-		       struct marshal marshals[static 2], struct fits *fits,
-		       struct fault *fault)
+static int detect(struct search *s, unsigned protocol, struct found *found,
+		  struct fault *fault)
 {
-	static const enum code_layout layouts[] = { LAYOUT_NEW, LAYOUT_OLD };
-	int err, failure = 0;
-	bool any = false;
+	const struct python *python = NULL;
+	int err;
 
-	for (size_t i = 0; i < 2; i++) {
-		struct marshal *marshal = &marshals[layouts[i]];
-
-		err = read_layout(bytes, size, layouts[i], arena, marshal,
-				  fault);
-		if (err == -ENOMEM)
-			return err;
-		if (err) {
-			failure = failure == -E2BIG ? failure : err;
+	*fault = (struct fault){ 0 };
+	*found = (struct found){ 0 };
+	for (size_t i = 0; i < LAYOUTS; i++) {
+		read_layout(s, (enum code_layout)i);
+		if (s->errs[i] != -ENOMEM)
 			continue;
-		}
-		any = true;
-		err = fit_layout(layouts[i], marshal, fits);
-		if (err)
-			return no_memory(err, fault);
+		*fault = s->faults[i];
+		return -ENOMEM;
 	}
-	return any ? 0 : failure;
+	*fault = s->faults[best_layout(s)];
+	err = s->errs[best_layout(s)];
+	if (!err)
+		err = find_fit(s, protocol, &python, fault);
+	if (err)
+		return describe_failure(s, err, protocol, found, fault);
+	*found = (struct found){ s->marshals[python->layout], python };
+	return 0;
 }
 
 int detect_python(const void *bytes, size_t size, unsigned protocol,
 		  struct arena *arena, struct found *found, struct fault *fault)
 {
-	struct marshal marshals[2];
-	struct fits fits = { 0 };
-	const struct python *python;
-	int err;
+	struct search s = { .bytes = bytes, .size = size, .arena = arena };
 
-	*fault = (struct fault){ 0 };
-	err = try_layouts(bytes, size, arena, marshals, &fits, fault);
-	if (err)
-		return err;
-	keep_best(&fits);
-	python = break_tie(&fits, protocol);
-	if (!python) {
-		*fault = (struct fault){
-			"no known Python has written this bytecode", 0
-		};
-		return -ENOTSUP;
-	}
-	*found = (struct found){ marshals[python->layout], python };
-	return 0;
+	return detect(&s, protocol, found, fault);
 }
 
 int detect_given(const void *bytes, size_t size, const struct python *python,
 		 struct arena *arena, struct found *found, struct fault *fault)
 {
-	struct fits fits = { 0 };
-	struct marshal marshal;
-	int err;
+	struct search s = {
+		.bytes = bytes, .size = size, .arena = arena, .given = python
+	};
 
-	*fault = (struct fault){ 0 };
-	err = read_layout(bytes, size, python->layout, arena, &marshal, fault);
-	if (err)
-		return err;
-	err = fit_python(index_of(python->minor), &marshal, &fits);
-	if (err && err != -EBADMSG)
-		return no_memory(err, fault);
-	if (err) {
-		*fault = (struct fault){
-			"that Python has not written this bytecode", 0
-		};
-		return -ENOTSUP;
-	}
-	*found = (struct found){ marshal, python };
-	return 0;
+	return detect(&s, 0, found, fault);
 }

@@ -26,8 +26,11 @@ struct found {
  * only since Unicode 13.
  *
  * Returns 0; -EBADMSG when the bytes are no code object in any layout;
- * -ENOTSUP when they are, but no known Python wrote it; -E2BIG, -ENOMEM. On
- * failure *fault is set. What is found lives in the input and the arena.
+ * -ENOTSUP when they are, but no known Python wrote it; -E2BIG, -ENOMEM. What
+ * is found lives in the input and the arena.
+ *
+ * On failure *fault is set, and *found is what comes closest, for a lenient
+ * dis_write(): its python is NULL when there is nothing to show.
  */
 int detect_python(const void *bytes, size_t size, unsigned protocol,
 		  struct arena *arena, struct found *found,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/memory.h"
 #include "compiler/python/argument.h"
 #include "compiler/python/page.h"
 #include "compiler/python/repr.h"
@@ -16,9 +17,20 @@ enum { NAME_WIDTH = 20, ARGUMENT_WIDTH = 5 };
 struct printer {
 	struct writer *out;
 	const struct python *python;
-	struct arena *arena;
+	const struct dis_options *options;
+	size_t memory; /* for one page */
+	size_t work;   /* what is left of it */
 	bool user_classes;
-	const char *why;
+	struct fault *fault;
+};
+
+/* A code object on its way to paper. */
+struct sheet {
+	const struct code *code;
+	struct page page;
+	struct lines lines;
+	struct line_start start; /* the next one */
+	bool more;		 /* `start` is one */
 };
 
 static void put_blank(struct writer *out, unsigned width)
@@ -40,19 +52,26 @@ static void put_number(struct writer *out, uint64_t number, unsigned width)
 	writer_put(out, digits + at, sizeof(digits) - at);
 }
 
-static void put_line(struct writer *out, const struct page *page, size_t index)
+/* Whether an instruction starts a line. Starts within one do not count. */
+static bool starts_line(struct sheet *s, const struct instruction *instruction)
 {
-	unsigned width = page->line_width;
+	while (s->more && s->start.offset < instruction->offset)
+		s->more = lines_next(&s->lines, &s->start);
+	return s->more && s->start.offset == instruction->offset;
+}
 
-	if (page->marks[index] == MARK_LINE && page->line_numbers[index] >= 0)
-		put_number(out, (uint64_t)page->line_numbers[index], width);
-	else if (page->marks[index] == MARK_LINE)
-		writer_printf(out, "%*" PRId64, (int)width,
-			      page->line_numbers[index]);
-	else if (page->marks[index] == MARK_NO_LINE)
-		writer_printf(out, "%*s", (int)width, "--");
-	else
+static void put_line(struct writer *out, const struct sheet *s, bool starts)
+{
+	unsigned width = s->page.line_width;
+
+	if (!starts)
 		put_blank(out, width);
+	else if (!s->start.has_line)
+		writer_printf(out, "%*s", (int)width, "--");
+	else if (s->start.line >= 0)
+		put_number(out, (uint64_t)s->start.line, width);
+	else
+		writer_printf(out, "%*" PRId64, (int)width, s->start.line);
 }
 
 /* `L1:`, right-aligned, where there is a label. */
@@ -68,26 +87,27 @@ static void put_label(struct writer *out, const struct page *page,
 }
 
 /* What stands left of the opcode's name. */
-static void put_margin(struct printer *p, const struct page *page, size_t index)
+static void put_margin(struct printer *p, struct sheet *s,
+		       const struct instruction *instruction)
 {
-	const struct instruction *instruction =
-		&page->program.instructions[index];
 	struct writer *out = p->out;
 
-	if (page->line_width) {
-		if (page->marks[index] != MARK_NOTHING && instruction->offset)
+	if (s->page.line_width) {
+		bool starts = starts_line(s, instruction);
+
+		if (starts && instruction->offset)
 			writer_u8(out, '\n');
-		put_line(out, page, index);
+		put_line(out, s, starts);
 		writer_u8(out, ' ');
 	}
 	if (p->python->minor >= 13) {
-		put_label(out, page, instruction->offset);
+		put_label(out, &s->page, instruction->offset);
 		put_blank(out, 5);
 		return;
 	}
 	put_blank(out, 4);
-	writer_string(out, page->is_target[index] ? ">> " : "   ");
-	put_number(out, instruction->offset, page->offset_width);
+	writer_string(out, instruction->is_target ? ">> " : "   ");
+	put_number(out, instruction->offset, s->page.offset_width);
 	writer_u8(out, ' ');
 }
 
@@ -117,23 +137,25 @@ static void put_text(struct printer *p, const struct code *code,
 		writer_u8(out, ')');
 }
 
-static void put_instruction(struct printer *p, const struct code *code,
-			    const struct page *page, size_t index)
+static void put_instruction(struct printer *p, struct sheet *s,
+			    const struct instruction *instruction)
 {
-	const struct instruction *instruction =
-		&page->program.instructions[index];
 	const struct opcode *op = program_opcode(p->python, instruction);
-	size_t size = strlen(op->name);
+	char unknown[8];
+	const char *name = op->name ? op->name : unknown;
+	size_t size;
 
-	put_margin(p, page, index);
-	writer_put(p->out, op->name, size);
+	snprintf(unknown, sizeof(unknown), "<%u>", instruction->opcode);
+	size = strlen(name);
+	put_margin(p, s, instruction);
+	writer_put(p->out, name, size);
 	if (op->form != FORM_NONE) {
 		if (size < NAME_WIDTH)
 			put_blank(p->out, NAME_WIDTH - (unsigned)size);
 		writer_u8(p->out, ' ');
 		put_number(p->out, instruction->argument,
 			   argument_width(p, size));
-		put_text(p, code, page, instruction);
+		put_text(p, s->code, &s->page, instruction);
 	}
 	writer_u8(p->out, '\n');
 }
@@ -156,38 +178,132 @@ static void put_handler(struct printer *p, const struct page *page,
 			page_label(page, h->target), h->depth, lasti);
 }
 
-static void put_page(struct printer *p, const struct code *code,
-		     const struct page *page)
+static void put_handlers(struct printer *p, const struct sheet *s)
 {
-	for (size_t i = 0; i < page->program.count && !p->out->err; i++)
-		put_instruction(p, code, page, i);
-	if (page->handlers.count)
+	struct handlers handlers = handlers_of(s->code);
+	struct handler handler;
+
+	if (s->page.handler_count)
 		writer_string(p->out, "ExceptionTable:\n");
-	for (size_t i = 0; i < page->handlers.count && !p->out->err; i++)
-		put_handler(p, page, &page->handlers.at[i]);
+	while (!p->out->err && handlers_next(&handlers, &handler))
+		put_handler(p, &s->page, &handler);
+}
+
+static void put_sheet(struct printer *p, struct sheet *s)
+{
+	const struct program *program = &s->page.program;
+
+	s->lines = lines_of(p->python, s->code);
+	s->more = lines_next(&s->lines, &s->start);
+	for (size_t i = 0; i < program->count && !p->out->err; i++)
+		put_instruction(p, s, &program->instructions[i]);
+	put_handlers(p, s);
+}
+
+static int fail(struct printer *p, int err, const char *why,
+		const uint8_t *where)
+{
+	*p->fault = (struct fault){ .why = why };
+	p->fault->where = (size_t)(where - p->options->start);
+	return err;
+}
+
+static void put_note(struct printer *p, const struct page *page)
+{
+	if (page->why)
+		writer_printf(p->out, "[Unsound at byte %zu: %s.]\n",
+			      (size_t)(page->where - p->options->start),
+			      page->why);
+}
+
+/* The object itself. */
+static int put_code(struct printer *p, const struct code *code)
+{
+	struct arena arena = arena_upto(p->memory);
+	struct sheet s = { .code = code };
+	bool strict = p->options->mode == PROGRAM_STRICT;
+	int err = page_make(p->python, code, p->options->mode, &arena, &s.page);
+
+	if (err) {
+		err = fail(p, err, memory_why(err), code->start);
+	} else if (s.page.why && strict) {
+		err = fail(p, -ENOTSUP, s.page.why, s.page.where);
+	} else {
+		put_note(p, &s.page);
+		put_sheet(p, &s);
+	}
+	arena_free(&arena);
+	if (!err && p->out->err)
+		err = fail(p, p->out->err, "its text is longer than allowed",
+			   code->start);
+	return err;
+}
+
+/* Going through an object takes time that its text need not show. */
+static int spend_work(struct printer *p, const struct code *code)
+{
+	size_t work = program_work(code);
+
+	if (work > p->work)
+		return fail(p, -E2BIG, "code objects are shown too often",
+			    code->start);
+	p->work -= work;
+	return 0;
 }
 
 /* The object itself, and then those among its constants. */
-static int put_code(struct printer *p, struct code *code)
+static int put_codes(struct printer *p, const struct code *code)
 {
-	const struct page *page;
-	int err = page_of(p->python, code, p->arena, &page, &p->why);
+	int err = spend_work(p, code);
 
-	if (err)
-		return err;
-	put_page(p, code, page);
+	if (!err)
+		err = put_code(p, code);
 	p->user_classes = false;
-	for (size_t i = 0; i < page->nested_count && !err; i++) {
+	for (size_t i = 0; i < code->consts.count && !err; i++) {
+		if (code->consts.at[i]->type != VALUE_CODE)
+			continue;
 		writer_string(p->out, "\nDisassembly of ");
-		repr_code(p->out, page->nested[i]);
+		repr_code(p->out, code->consts.at[i]->code);
 		writer_string(p->out, ":\n");
-		err = put_code(p, page->nested[i]);
+		err = put_codes(p, code->consts.at[i]->code);
 	}
-	return err ? err : p->out->err;
+	return err;
+}
+
+static void put_heading(struct printer *p, const struct code *code)
+{
+	writer_string(p->out, "\nDisassembly of ");
+	if (code->is_whole)
+		repr_code(p->out, code);
+	else
+		writer_printf(p->out,
+			      "the code object at byte %zu, of which a "
+			      "part is missing",
+			      (size_t)(code->start - p->options->start));
+	writer_string(p->out, ":\n");
+}
+
+/* Each object that was begun, in the order of the input. */
+static int put_salvage(struct printer *p, const struct code *codes)
+{
+	int err = 0;
+
+	for (const struct code *at = codes; at && !err; at = at->next) {
+		if (!at->bytecode.size)
+			continue;
+		err = spend_work(p, at);
+		if (err)
+			break;
+		put_heading(p, at);
+		err = put_code(p, at);
+		p->user_classes = false;
+	}
+	return err;
 }
 
 static int order_sets(const struct python *python,
-		      const struct marshal *marshal, size_t limit)
+		      const struct marshal *marshal, size_t limit,
+		      struct fault *fault)
 {
 	struct arena scratch = arena_upto(limit);
 	int err = 0;
@@ -195,22 +311,26 @@ static int order_sets(const struct python *python,
 	for (struct marshal_set *at = marshal->sets; at && !err; at = at->next)
 		err = set_order(at->set, python->minor, &scratch);
 	arena_free(&scratch);
+	if (err)
+		*fault = (struct fault){ .why = memory_why(err) };
 	return err;
 }
 
 int dis_write(struct writer *out, const struct python *python,
 	      struct marshal *marshal, struct arena *arena,
-	      const struct dis_options *options, const char **why)
+	      const struct dis_options *options, struct fault *fault)
 {
 	struct printer p = { .out = out,
 			     .python = python,
-			     .arena = arena,
-			     .user_classes = options->user_classes };
-	int err = order_sets(python, marshal, arena->limit);
+			     .options = options,
+			     .memory = arena->limit - arena->used,
+			     .work = options->work,
+			     .user_classes = options->user_classes,
+			     .fault = fault };
+	int err = order_sets(python, marshal, p.memory, fault);
 
-	if (!err)
-		err = put_code(&p, marshal->code);
-	if (err == -EBADMSG)
-		*why = p.why;
-	return err;
+	if (err)
+		return err;
+	return marshal->code ? put_codes(&p, marshal->code)
+			     : put_salvage(&p, marshal->codes);
 }

@@ -6,22 +6,33 @@
 
 #include "codec/arena.h"
 #include "codec/writer.h"
+#include "compiler/fault.h"
 #include "compiler/marshal.h"
+#include "compiler/python/program.h"
 #include "compiler/python/python.h"
 
 struct dis_options {
-	bool user_classes; /* as argument_put()'s, in the outermost object */
+	enum program_mode mode;
+	bool user_classes;    /* as argument_put()'s, in the outermost object */
+	const uint8_t *start; /* of the input: offsets count from here */
+	size_t work;	      /* budget_work() */
 };
 
 /*
  * Writes the disassembly that `python` prints. Changes *marshal (sets get their
- * order), so call it once for a marshal_read(). Returns 0; -EBADMSG, with *why
- * a static string, when that Python has not written this; -E2BIG as
- * set_order() and memory_take(); -ENOMEM; -EFBIG when the writer's limit was
- * met. On failure a part of the text may have been written.
+ * order), so call it once for a marshal_read(). What the arena's limit leaves
+ * is the limit of what this takes for a while.
+ *
+ * A lenient one shows the code objects that marshal_salvage() could read, also
+ * those that are not whole, and notes what that Python cannot have written.
+ *
+ * Returns 0; -ENOTSUP when a strict one finds such; -E2BIG as set_order() and
+ * memory_take(), or when code objects are shown too often; -ENOMEM; -EFBIG when
+ * the writer's limit was met. On failure *fault says why, and a part of the
+ * text may have been written.
  */
 int dis_write(struct writer *out, const struct python *python,
 	      struct marshal *marshal, struct arena *arena,
-	      const struct dis_options *options, const char **why);
+	      const struct dis_options *options, struct fault *fault);
 
 #endif

@@ -3,62 +3,50 @@
 
 #include <errno.h>
 
-#include "codec/reader.h"
-#include "compiler/memory.h"
 #include "compiler/python/program.h"
 
-enum { MORE = 0x40, ENTRY_SIZE_MIN = 4, NUMBER_MAX = 1 << 30 };
+enum { MORE = 0x40, NUMBER_MAX = 1 << 30 };
 
 /* The highest six bits first. */
-static uint64_t read_varint(struct reader *in)
+static uint64_t read_varint(struct handlers *h)
 {
-	uint8_t byte = reader_u8(in);
+	uint8_t byte = reader_u8(&h->table);
 	uint64_t value = byte & 0x3f;
 
-	while (byte & MORE && !in->err) {
-		byte = reader_u8(in);
+	while (byte & MORE && !h->table.err) {
+		byte = reader_u8(&h->table);
 		value = value << 6 | (byte & 0x3f);
-		if (value > NUMBER_MAX)
-			reader_fail(in, -E2BIG, "a number is too large");
+		if (value <= NUMBER_MAX)
+			continue;
+		h->why = "a number in the exception table is too large";
+		reader_fail(&h->table, -EBADMSG, h->why);
 	}
 	return value;
 }
 
-static struct handler read_handler(struct reader *in)
+struct handlers handlers_of(const struct code *code)
 {
-	struct handler handler;
-	uint64_t depth;
-
-	handler.start = read_varint(in) * UNIT;
-	handler.end = handler.start + read_varint(in) * UNIT;
-	handler.target = read_varint(in) * UNIT;
-	depth = read_varint(in);
-	handler.depth = depth >> 1;
-	handler.lasti = depth & 1;
-	return handler;
+	return (struct handlers){
+		.table = reader_over(code->exceptions.bytes,
+				     code->exceptions.size),
+	};
 }
 
-int handlers_read(const struct code *code, struct arena *arena,
-		  struct handlers *handlers)
+bool handlers_next(struct handlers *handlers, struct handler *handler)
 {
-	struct reader in =
-		reader_over(code->exceptions.bytes, code->exceptions.size);
-	struct handlers out = { 0 };
-	int err = 0;
+	struct handler next;
+	uint64_t depth;
 
-	out.at = memory_take(arena, code->exceptions.size / ENTRY_SIZE_MIN,
-			     sizeof(*out.at), &err);
-	if (!out.at)
-		return err;
-	while (reader_left(&in)) {
-		struct handler handler = read_handler(&in);
-
-		if (in.err == -E2BIG)
-			return -EBADMSG;
-		if (in.err)
-			break;
-		out.at[out.count++] = handler;
-	}
-	*handlers = out;
-	return 0;
+	if (!reader_left(&handlers->table))
+		return false;
+	next.start = read_varint(handlers) * UNIT;
+	next.end = next.start + read_varint(handlers) * UNIT;
+	next.target = read_varint(handlers) * UNIT;
+	depth = read_varint(handlers);
+	next.depth = depth >> 1;
+	next.lasti = depth & 1;
+	if (handlers->table.err)
+		return false;
+	*handler = next;
+	return true;
 }

@@ -2,14 +2,16 @@
 #ifndef TACFS_COMPILER_PYTHON_EXCEPTIONS_H
 #define TACFS_COMPILER_PYTHON_EXCEPTIONS_H
 
-/* The exception table of 3.11 and later (Objects/exception_handling_notes.txt).
+/*
+ * The exception table of 3.11 and later, read step by step
+ * (Objects/exception_handling_notes.txt).
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "codec/arena.h"
+#include "codec/reader.h"
 #include "compiler/python/value.h"
 
 /* Code from `start` up to `end` has its handler at `target`: all in bytes. */
@@ -22,15 +24,16 @@ struct handler {
 };
 
 struct handlers {
-	struct handler *at;
-	size_t count;
+	struct reader table;
+	const char *why; /* it is no table: a number is out of all proportion */
 };
 
+struct handlers handlers_of(const struct code *code);
+
 /*
- * An entry that is cut off at the end is dropped, as CPython does. Returns 0;
- * -EBADMSG when a number is out of all proportion; or as memory_take().
+ * False when there are no more. An entry that is cut off at the end is dropped,
+ * as CPython does.
  */
-int handlers_read(const struct code *code, struct arena *arena,
-		  struct handlers *handlers);
+bool handlers_next(struct handlers *handlers, struct handler *handler);
 
 #endif

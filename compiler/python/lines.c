@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#include "codec/reader.h"
-#include "compiler/memory.h"
 #include "compiler/python/program.h"
 
 enum {
@@ -18,54 +16,65 @@ enum {
 	NO_LINE = -128 /* 3.10: as a line's increment */
 };
 
-static void add_start(struct lines *lines, uint64_t offset, int64_t line,
-		      bool has_line)
+struct lines lines_of(const struct python *python, const struct code *code)
 {
-	lines->at[lines->count++] =
-		(struct line_start){ offset, line, has_line };
+	return (struct lines){
+		.python = python,
+		.table = reader_over(code->lines.bytes, code->lines.size),
+		.code_size = code->bytecode.size,
+		.line = code->first_line,
+	};
 }
 
-/* As add_start(), unless the line goes on. */
-static void add_change(struct lines *lines, uint64_t offset, int64_t line)
+/* Whether a start at this offset is one, and not a line that goes on. */
+static bool starts(struct lines *l, uint64_t offset, bool has_line)
 {
-	if (!lines->count || lines->at[lines->count - 1].line != line)
-		add_start(lines, offset, line, true);
+	if (l->any && l->last.has_line == has_line &&
+	    (!has_line || l->last.line == l->line))
+		return false;
+	l->any = true;
+	l->last = (struct line_start){ offset, l->line, has_line };
+	return true;
 }
 
 /* 3.8 and 3.9: pairs of increments, of the offset and then of the line. */
-static void read_lnotab(const struct code *code, struct lines *lines)
+static bool next_in_lnotab(struct lines *l)
 {
-	const struct text *table = &code->lines;
-	int64_t line = code->first_line;
-	uint64_t offset = 0;
+	while (reader_left(&l->table) >= 2) {
+		uint8_t size = reader_u8(&l->table);
+		int8_t increment = (int8_t)reader_u8(&l->table);
+		bool found = size && starts(l, l->covered, true);
 
-	for (size_t i = 0; i + 1 < table->size; i += 2) {
-		if (table->bytes[i]) {
-			add_change(lines, offset, line);
-			offset += table->bytes[i];
-			if (offset >= code->bytecode.size)
-				return;
+		l->covered += size;
+		if (size && l->covered >= l->code_size) {
+			l->ended = true;
+			return found;
 		}
-		line += (int8_t)table->bytes[i + 1];
+		l->line += increment;
+		if (found)
+			return true;
 	}
-	add_change(lines, offset, line);
+	l->ended = true;
+	return starts(l, l->covered, true);
 }
 
 /* 3.10: pairs of a range's size and of the line's increment before it. */
-static void read_ranges(const struct code *code, struct lines *lines)
+static bool next_range(struct lines *l)
 {
-	const struct text *table = &code->lines;
-	int64_t line = code->first_line;
+	while (reader_left(&l->table) >= 2) {
+		uint64_t offset = l->covered;
+		uint8_t size = reader_u8(&l->table);
+		int8_t increment = (int8_t)reader_u8(&l->table);
 
-	for (size_t i = 0; i + 1 < table->size; i += 2) {
-		int8_t increment = (int8_t)table->bytes[i + 1];
-
-		if (increment != NO_LINE)
-			line += increment;
-		if (table->bytes[i] && increment != NO_LINE && line >= 0)
-			add_change(lines, lines->covered, line);
-		lines->covered += table->bytes[i];
+		l->covered += size;
+		if (increment == NO_LINE)
+			continue;
+		l->line += increment;
+		if (size && l->line >= 0 && starts(l, offset, true))
+			return true;
 	}
+	l->ended = true;
+	return false;
 }
 
 /* The lowest six bits first. */
@@ -101,61 +110,44 @@ static int64_t read_increment(struct reader *in, unsigned kind)
 }
 
 /* 3.11 and 3.12 pass over what has no line; later ones say so. */
-static void add_entry(const struct python *python, struct lines *lines,
-		      int64_t line, bool has_line)
+static bool next_location(struct lines *l)
 {
-	const struct line_start *last =
-		lines->count ? &lines->at[lines->count - 1] : NULL;
-
-	if (python->minor < 13) {
-		if (has_line)
-			add_change(lines, lines->covered, line);
-		return;
-	}
-	if (!last || last->has_line != has_line ||
-	    (has_line && last->line != line))
-		add_start(lines, lines->covered, line, has_line);
-}
-
-static int read_locations(const struct python *python, const struct code *code,
-			  struct lines *lines)
-{
-	struct reader in = reader_over(code->lines.bytes, code->lines.size);
-	int64_t line = code->first_line;
-
-	while (reader_left(&in) && !in.err) {
-		uint8_t first = reader_u8(&in);
+	while (reader_left(&l->table) && !l->table.err) {
+		uint64_t offset = l->covered;
+		uint8_t first = reader_u8(&l->table);
 		unsigned kind = first >> 3 & 0xf;
+		bool has_line;
 
 		if (!(first & ENTRY_START))
-			return -EBADMSG;
-		line += read_increment(&in, kind);
-		add_entry(python, lines, line, kind != CODE_NONE && line != -1);
-		lines->covered += (uint64_t)((first & 7u) + 1) * UNIT;
-		skip_columns(&in);
+			reader_fail(&l->table, -EBADMSG,
+				    "an entry of the line table has no start");
+		l->line += read_increment(&l->table, kind);
+		if (l->table.err)
+			break;
+		l->covered += (uint64_t)((first & 7u) + 1) * UNIT;
+		skip_columns(&l->table);
+		has_line = kind != CODE_NONE && l->line != -1;
+		if ((has_line || l->python->minor >= 13) &&
+		    starts(l, offset, has_line))
+			return true;
 	}
-	return in.err;
+	l->ended = true;
+	return false;
 }
 
-int lines_read(const struct python *python, const struct code *code,
-	       struct arena *arena, struct lines *lines)
+bool lines_next(struct lines *lines, struct line_start *start)
 {
-	struct lines out = { 0 };
-	int err = 0;
+	bool found;
 
-	/* A byte or two an entry, and one more of 3.8's and 3.9's. */
-	out.at =
-		memory_take(arena, code->lines.size + 1, sizeof(*out.at), &err);
-	if (!out.at)
-		return err;
-	if (python->minor < 10)
-		read_lnotab(code, &out);
-	else if (python->minor == 10)
-		read_ranges(code, &out);
+	if (lines->ended)
+		return false;
+	if (lines->python->minor < 10)
+		found = next_in_lnotab(lines);
+	else if (lines->python->minor == 10)
+		found = next_range(lines);
 	else
-		err = read_locations(python, code, &out);
-	if (err)
-		return err;
-	*lines = out;
-	return 0;
+		found = next_location(lines);
+	if (found)
+		*start = lines->last;
+	return found;
 }

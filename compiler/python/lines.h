@@ -3,15 +3,16 @@
 #define TACFS_COMPILER_PYTHON_LINES_H
 
 /*
- * Where the lines of a code object start, as dis.findlinestarts() says, from
- * its line table (Objects/lnotab_notes.txt, Objects/locations.md).
+ * Where the lines of a code object start, as dis.findlinestarts() says, read
+ * step by step from its line table (Objects/lnotab_notes.txt,
+ * Objects/locations.md).
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "codec/arena.h"
+#include "codec/reader.h"
 #include "compiler/python/python.h"
 
 struct line_start {
@@ -21,16 +22,20 @@ struct line_start {
 };
 
 struct lines {
-	struct line_start *at; /* by offset, no offset twice */
-	size_t count;
-	uint64_t covered; /* bytes of code that the table speaks of */
+	const struct python *python;
+	struct reader table; /* err is -EBADMSG when it is none; never before
+				3.11 */
+	uint64_t code_size;
+	uint64_t covered; /* bytes of code that were spoken of so far */
+	int64_t line;
+	struct line_start last;
+	bool any; /* `last` is one */
+	bool ended;
 };
 
-/*
- * Returns 0; -EBADMSG when the table is no table (never before 3.11); or as
- * memory_take().
- */
-int lines_read(const struct python *python, const struct code *code,
-	       struct arena *arena, struct lines *lines);
+struct lines lines_of(const struct python *python, const struct code *code);
+
+/* The next start, with ever larger offsets; false when there are no more. */
+bool lines_next(struct lines *lines, struct line_start *start);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "compiler/memory.h"
-#include "compiler/python/lines.h"
 
 enum {
 	WIDTH_LEAST = 3,
@@ -24,74 +23,108 @@ static unsigned digits_of(int64_t number)
 	return digits;
 }
 
-/* Which instructions start a line. Starts within an instruction mark none. */
-static void mark_lines(struct page *page, const struct lines *lines)
+static void set_fault(struct page *page, const char *why, const uint8_t *where)
 {
-	for (size_t i = 0; i < lines->count; i++) {
-		const struct line_start *start = &lines->at[i];
-		uint32_t index;
+	if (page->why)
+		return;
+	page->why = why;
+	page->where = where;
+}
 
-		if (!program_has(&page->program, start->offset))
+/* What the width of the line column depends on. */
+struct line_range {
+	bool any;	/* there is a start of any kind */
+	bool any_line;	/* of a line other than 0 */
+	bool any_none;	/* of what has no line */
+	int64_t most;	/* of the lines */
+	int64_t most_0; /* the same, but at least 0 */
+};
+
+static struct line_range find_range(const struct python *python,
+				    const struct code *code, struct page *page)
+{
+	struct lines lines = lines_of(python, code);
+	struct line_range range = { .most = INT64_MIN };
+	struct line_start start;
+
+	while (lines_next(&lines, &start)) {
+		range.any = true;
+		range.any_none = range.any_none || !start.has_line;
+		if (start.has_line && start.line > range.most_0)
+			range.most_0 = start.line;
+		if (!start.has_line || !start.line)
 			continue;
-		index = page->program.starting_at[start->offset / UNIT];
-		page->marks[index] = start->has_line ? MARK_LINE : MARK_NO_LINE;
-		page->line_numbers[index] = start->line;
+		range.any_line = true;
+		if (start.line > range.most)
+			range.most = start.line;
 	}
+	if (lines.table.err)
+		set_fault(page, lines.table.why,
+			  code->lines.bytes + lines.table.where);
+	return range;
 }
 
 /* Before 3.13: any line counts, and there may be no "no line". */
-static unsigned old_line_width(const struct lines *lines)
+static unsigned old_line_width(const struct line_range *range)
 {
-	int64_t most = 0;
-
-	for (size_t i = 0; i < lines->count; i++)
-		if (lines->at[i].line > most)
-			most = lines->at[i].line;
-	if (!lines->count)
+	if (!range->any)
 		return 0;
-	return most >= WIDE_LINE ? digits_of(most) : WIDTH_LEAST;
+	return range->most_0 >= WIDE_LINE ? digits_of(range->most_0)
+					  : WIDTH_LEAST;
 }
 
-static unsigned new_line_width(const struct lines *lines)
+static unsigned new_line_width(const struct line_range *range)
 {
-	bool any = false, none = false;
-	int64_t most = INT64_MIN;
 	unsigned width;
 
-	for (size_t i = 0; i < lines->count; i++) {
-		const struct line_start *start = &lines->at[i];
-
-		if (!start->has_line)
-			none = true;
-		if (!start->has_line || !start->line)
-			continue;
-		any = true;
-		if (start->line > most)
-			most = start->line;
-	}
-	if (!any)
+	if (!range->any_line)
 		return 0;
-	width = digits_of(most);
+	width = digits_of(range->most);
 	if (width > WIDTH_LEAST)
 		return width;
-	return none ? WIDTH_NO_LINE : WIDTH_LEAST;
+	return range->any_none ? WIDTH_NO_LINE : WIDTH_LEAST;
 }
 
 static void mark_target(struct page *page, uint64_t offset)
 {
-	if (program_has(&page->program, offset))
-		page->is_target[page->program.starting_at[offset / UNIT]] =
-			true;
+	const struct program *program = &page->program;
+
+	if (program_has(program, offset))
+		program->instructions[program->starting_at[offset / UNIT]]
+			.is_target = true;
 }
 
-static void mark_targets(struct page *page)
+/* Also counts what will want a label at most. */
+static size_t mark_jumps(const struct python *python, struct page *page)
 {
-	for (size_t i = 0; i < page->program.count; i++)
-		if (page->program.instructions[i].target != NO_TARGET)
-			mark_target(page, page->program.instructions[i].target);
-	for (size_t i = 0; i < page->handlers.count; i++)
-		if (page->handlers.at[i].end > page->handlers.at[i].start)
-			mark_target(page, page->handlers.at[i].target);
+	const struct program *program = &page->program;
+	size_t jumps = 0;
+
+	for (size_t i = 0; i < program->count; i++) {
+		uint32_t target = program_target(python, program,
+						 &program->instructions[i]);
+
+		if (target == NO_TARGET)
+			continue;
+		mark_target(page, target);
+		jumps++;
+	}
+	return jumps;
+}
+
+static void mark_handlers(const struct code *code, struct page *page)
+{
+	struct handlers handlers = handlers_of(code);
+	struct handler handler;
+
+	while (handlers_next(&handlers, &handler)) {
+		page->handler_count++;
+		if (handler.end > handler.start)
+			mark_target(page, handler.target);
+	}
+	if (handlers.why)
+		set_fault(page, handlers.why,
+			  code->exceptions.bytes + handlers.table.where);
 }
 
 static int compare_offsets(const void *a, const void *b)
@@ -118,24 +151,37 @@ static void add_label(struct page *page, uint64_t offset)
 	page->labels[page->label_count++] = offset;
 }
 
-static int number_labels(struct page *page, struct arena *arena)
+static void add_jumps(const struct python *python, struct page *page)
 {
-	size_t jumps = 0;
+	const struct program *program = &page->program;
+
+	for (size_t i = 0; i < program->count; i++) {
+		uint32_t target = program_target(python, program,
+						 &program->instructions[i]);
+
+		if (target != NO_TARGET)
+			add_label(page, target);
+	}
+}
+
+static int number_labels(const struct python *python, const struct code *code,
+			 size_t jumps, struct arena *arena, struct page *page)
+{
+	struct handlers handlers = handlers_of(code);
+	struct handler handler;
 	int err = 0;
 
-	for (size_t i = 0; i < page->program.count; i++)
-		jumps += page->program.instructions[i].target != NO_TARGET;
-	page->labels = memory_take(arena, jumps + 3 * page->handlers.count,
+	if (python->minor < 13)
+		return 0;
+	page->labels = memory_take(arena, jumps + 3 * page->handler_count,
 				   sizeof(*page->labels), &err);
 	if (!page->labels)
 		return err;
-	for (size_t i = 0; i < page->program.count; i++)
-		if (page->program.instructions[i].target != NO_TARGET)
-			add_label(page, page->program.instructions[i].target);
-	for (size_t i = 0; i < page->handlers.count; i++) {
-		add_label(page, page->handlers.at[i].start);
-		add_label(page, page->handlers.at[i].end);
-		add_label(page, page->handlers.at[i].target);
+	add_jumps(python, page);
+	while (handlers_next(&handlers, &handler)) {
+		add_label(page, handler.start);
+		add_label(page, handler.end);
+		add_label(page, handler.target);
 	}
 	sort_labels(page);
 	return 0;
@@ -150,95 +196,39 @@ size_t page_label(const struct page *page, uint64_t offset)
 	return label ? (size_t)(label - page->labels) + 1 : 0;
 }
 
-static int allocate_marks(struct page *page, struct arena *arena)
+static void set_widths(const struct python *python, const struct code *code,
+		       struct page *page)
 {
-	size_t count = page->program.count;
-	int err = 0;
+	struct line_range range = find_range(python, code, page);
+	size_t size = code->bytecode.size;
 
-	page->marks = memory_take(arena, count, sizeof(*page->marks), &err);
-	page->line_numbers =
-		memory_take(arena, count, sizeof(*page->line_numbers), &err);
-	page->is_target =
-		memory_take(arena, count, sizeof(*page->is_target), &err);
-	return err;
-}
-
-/* Found once: the object may be shown as often as it is referred to. */
-static int find_nested(struct page *page, const struct code *code,
-		       struct arena *arena)
-{
-	size_t count = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < code->consts.count; i++)
-		count += code->consts.at[i]->type == VALUE_CODE;
-	page->nested = memory_take(arena, count, sizeof(void *), &err);
-	if (!page->nested)
-		return err;
-	for (size_t i = 0; i < code->consts.count; i++)
-		if (code->consts.at[i]->type == VALUE_CODE)
-			page->nested[page->nested_count++] =
-				code->consts.at[i]->code;
-	return 0;
-}
-
-static void set_widths(const struct python *python, const struct lines *lines,
-		       size_t code_size, struct page *page)
-{
-	page->line_width = python->minor < 13 ? old_line_width(lines)
-					      : new_line_width(lines);
+	page->line_width = python->minor < 13 ? old_line_width(&range)
+					      : new_line_width(&range);
 	page->label_width = LABEL_EXTRA + digits_of((int64_t)page->label_count);
 	page->offset_width = OFFSET_WIDTH;
-	if (code_size - UNIT >= WIDE_OFFSET)
-		page->offset_width = digits_of((int64_t)(code_size - UNIT));
+	if (size >= WIDE_OFFSET + UNIT)
+		page->offset_width = digits_of((int64_t)(size - UNIT));
 }
 
-static int make_page(const struct python *python, const struct code *code,
-		     struct arena *arena, struct page *page, const char **why)
+int page_make(const struct python *python, const struct code *code,
+	      enum program_mode mode, struct arena *arena, struct page *page)
 {
-	struct lines lines;
+	struct page out = { 0 };
+	size_t jumps;
 	int err;
 
-	err = program_read(python, code, arena, &page->program, why);
+	err = program_read(python, code, mode, arena, &out.program);
 	if (err)
 		return err;
-	err = handlers_read(code, arena, &page->handlers);
+	if (out.program.why)
+		set_fault(&out, out.program.why,
+			  code->bytecode.bytes + out.program.where);
+	jumps = mark_jumps(python, &out);
+	mark_handlers(code, &out);
+	err = number_labels(python, code, jumps, arena, &out);
 	if (err)
 		return err;
-	err = lines_read(python, code, arena, &lines);
-	if (err)
-		return err;
-	err = allocate_marks(page, arena);
-	if (err)
-		return err;
-	err = number_labels(page, arena);
-	if (err)
-		return err;
-	err = find_nested(page, code, arena);
-	if (err)
-		return err;
-	mark_lines(page, &lines);
-	mark_targets(page);
-	set_widths(python, &lines, code->bytecode.size, page);
-	return 0;
-}
-
-int page_of(const struct python *python, struct code *code, struct arena *arena,
-	    const struct page **page, const char **why)
-{
-	struct page *made;
-	int err = 0;
-
-	if (!code->page) {
-		made = memory_take(arena, 1, sizeof(*made), &err);
-		if (!made)
-			return err;
-		*why = "a table of lines or exceptions is damaged";
-		err = make_page(python, code, arena, made, why);
-		if (err)
-			return err;
-		code->page = made;
-	}
-	*page = code->page;
+	set_widths(python, code, &out);
+	*page = out;
 	return 0;
 }

@@ -1,25 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compiler/python/program.h"
 
-#include <errno.h>
-
 #include "compiler/memory.h"
 
-enum { EXTENDED_ARGS_MAX = 3 };
+enum {
+	EXTENDED_ARGS_MAX = 3,
+	OBJECT_WORK = 64 /* of a code object that has nothing in it */
+};
 
 struct decoder {
 	const struct python *python;
 	const struct code *code;
 	struct program *program;
+	size_t offset; /* of the instruction at hand */
 	uint32_t extension;
 	unsigned extended;
-	const char *why;
 };
+
+static void fail(struct decoder *d, const char *why)
+{
+	if (d->program->why)
+		return;
+	d->program->why = why;
+	d->program->where = d->offset;
+}
 
 const struct opcode *program_opcode(const struct python *python,
 				    const struct instruction *instruction)
 {
 	return &python->opcodes[instruction->opcode];
+}
+
+size_t program_work(const struct code *code)
+{
+	return code->bytecode.size + code->lines.size + code->exceptions.size +
+	       code->consts.count + OBJECT_WORK;
 }
 
 bool program_has(const struct program *program, uint64_t offset)
@@ -40,62 +55,64 @@ static uint32_t read_argument(struct decoder *d, const struct opcode *op,
 	}
 	if (op->role == ROLE_EXTENDED_ARG) {
 		if (++d->extended > EXTENDED_ARGS_MAX)
-			d->why = "too many EXTENDED_ARG in a row";
+			fail(d, "too many EXTENDED_ARG in a row");
 		d->extension = argument << 8;
 		return argument;
 	}
 	d->extension = 0;
 	d->extended = 0;
 	if (argument > INT32_MAX)
-		d->why = "an argument is too large";
+		fail(d, "an argument is too large");
 	return argument;
 }
 
-static void check_caches(struct decoder *d, size_t offset, size_t caches)
+/* How many units of the caches are there; each has to be empty. */
+static size_t check_caches(struct decoder *d, size_t caches)
 {
 	const struct text *code = &d->code->bytecode;
+	size_t left = (code->size - d->offset) / UNIT - 1;
+	size_t units = caches < left ? caches : left;
 
-	if (caches * UNIT > code->size - offset - UNIT) {
-		d->why = "the bytecode ends within a cache";
-		return;
-	}
-	for (size_t i = 0; i < caches * UNIT; i++)
-		if (code->bytes[offset + UNIT + i])
-			d->why = "a cache is not empty";
+	if (units < caches)
+		fail(d, "the bytecode ends within a cache");
+	for (size_t i = 0; i < units * UNIT; i++)
+		if (code->bytes[d->offset + UNIT + i])
+			fail(d, "a cache is not empty");
+	return units;
 }
 
-/* Decodes the instruction at an offset; returns the units that it takes. */
-static size_t decode_one(struct decoder *d, size_t offset)
+/* Decodes the next instruction; returns the units that it takes. */
+static size_t decode_one(struct decoder *d)
 {
 	struct program *program = d->program;
-	const uint8_t *bytes = d->code->bytecode.bytes + offset;
+	const uint8_t *bytes = d->code->bytecode.bytes + d->offset;
 	const struct opcode *op = &d->python->opcodes[bytes[0]];
 	struct instruction *instruction =
 		&program->instructions[program->count];
 
-	if (!op->name) {
-		d->why = "an unknown opcode";
-		return 1;
-	}
-	program->starting_at[offset / UNIT] = (uint32_t)program->count++;
-	instruction->offset = (uint32_t)offset;
+	if (!op->name)
+		fail(d, "an unknown opcode");
+	program->starting_at[d->offset / UNIT] = (uint32_t)program->count++;
+	instruction->offset = (uint32_t)d->offset;
 	instruction->opcode = bytes[0];
-	instruction->target = NO_TARGET;
 	instruction->argument = read_argument(d, op, bytes[1]);
-	check_caches(d, offset, op->caches);
-	return (size_t)op->caches + 1;
+	return check_caches(d, op->caches) + 1;
 }
 
-static void decode_all(struct decoder *d)
+static void decode_all(struct decoder *d, enum program_mode mode)
 {
+	const struct program *program = d->program;
 	size_t unit = 0;
 
-	for (size_t i = 0; i < d->program->units; i++)
-		d->program->starting_at[i] = NO_INSTRUCTION;
-	while (unit < d->program->units && !d->why)
-		unit += decode_one(d, unit * UNIT);
-	if (!d->program->count)
-		d->why = "there is no bytecode";
+	for (size_t i = 0; i < program->units; i++)
+		program->starting_at[i] = NO_INSTRUCTION;
+	while (unit < program->units &&
+	       (mode == PROGRAM_LENIENT || !program->why)) {
+		d->offset = unit * UNIT;
+		unit += decode_one(d);
+	}
+	if (!program->count)
+		fail(d, "there is no bytecode");
 }
 
 static int64_t jump_target(const struct python *python,
@@ -113,14 +130,24 @@ static int64_t jump_target(const struct python *python,
 	return op->form == FORM_JREL ? next + distance : next - distance;
 }
 
-static void check_jump(struct decoder *d, struct instruction *instruction)
+static bool is_jump(enum form form)
 {
-	int64_t target = jump_target(d->python, instruction);
+	return form == FORM_JREL || form == FORM_JBACK || form == FORM_JABS ||
+	       form == FORM_JFROM;
+}
 
-	if (target < 0 || !program_has(d->program, (uint64_t)target))
-		d->why = "a jump leads nowhere";
-	else
-		instruction->target = (uint32_t)target;
+uint32_t program_target(const struct python *python,
+			const struct program *program,
+			const struct instruction *instruction)
+{
+	int64_t target;
+
+	if (!is_jump(program_opcode(python, instruction)->form))
+		return NO_TARGET;
+	target = jump_target(python, instruction);
+	if (target < 0 || !program_has(program, (uint64_t)target))
+		return NO_TARGET;
+	return (uint32_t)target;
 }
 
 /* How many values the argument may have, from 0 on. */
@@ -181,7 +208,8 @@ static bool is_one_bit(uint32_t argument)
 	return argument && !(argument & (argument - 1));
 }
 
-static void check_argument(struct decoder *d, struct instruction *instruction)
+static bool is_in_range(const struct decoder *d,
+			const struct instruction *instruction)
 {
 	const struct opcode *op = program_opcode(d->python, instruction);
 	uint32_t argument = instruction->argument;
@@ -190,19 +218,33 @@ static void check_argument(struct decoder *d, struct instruction *instruction)
 
 	if (argument < op->least || argument > op->most ||
 	    argument >= argument_values(d->python, d->code, form))
-		d->why = "an argument is out of range";
-	if (form == FORM_LOCAL2 &&
-	    (argument / 16 >= locals || argument % 16 >= locals))
-		d->why = "an argument is out of range";
-	if (form == FORM_SETFN && !is_one_bit(argument))
-		d->why = "an argument is out of range";
-	if (form == FORM_JREL || form == FORM_JBACK || form == FORM_JABS ||
-	    form == FORM_JFROM)
-		check_jump(d, instruction);
+		return false;
+	if (form == FORM_LOCAL2)
+		return argument / 16 < locals && argument % 16 < locals;
+	return form != FORM_SETFN || is_one_bit(argument);
+}
+
+static void check_instruction(struct decoder *d,
+			      struct instruction *instruction)
+{
+	const struct opcode *op = program_opcode(d->python, instruction);
+	bool jumps = is_jump(op->form);
+
+	d->offset = instruction->offset;
+	instruction->is_sound = op->name && is_in_range(d, instruction);
+	if (!instruction->is_sound)
+		fail(d, "an argument is out of range");
+	if (jumps &&
+	    program_target(d->python, d->program, instruction) == NO_TARGET) {
+		instruction->is_sound = false;
+		fail(d, "a jump leads nowhere");
+	}
+	d->program->unsound += !instruction->is_sound;
 }
 
 int program_read(const struct python *python, const struct code *code,
-		 struct arena *arena, struct program *program, const char **why)
+		 enum program_mode mode, struct arena *arena,
+		 struct program *program)
 {
 	struct program out = { .units = code->bytecode.size / UNIT };
 	struct decoder d = { .python = python, .code = code, .program = &out };
@@ -214,13 +256,10 @@ int program_read(const struct python *python, const struct code *code,
 		memory_take(arena, out.units, sizeof(*out.starting_at), &err);
 	if (err)
 		return err;
-	decode_all(&d);
-	for (size_t i = 0; i < out.count && !d.why; i++)
-		check_argument(&d, &out.instructions[i]);
-	if (d.why) {
-		*why = d.why;
-		return -EBADMSG;
-	}
+	decode_all(&d, mode);
+	for (size_t i = 0; i < out.count; i++)
+		if (mode == PROGRAM_LENIENT || !out.why)
+			check_instruction(&d, &out.instructions[i]);
 	*program = out;
 	return 0;
 }

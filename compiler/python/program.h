@@ -18,8 +18,9 @@ enum { UNIT = 2 /* bytes: what instructions and caches are made of */ };
 struct instruction {
 	uint32_t offset; /* in bytes */
 	uint32_t argument;
-	uint32_t target; /* of a jump, in bytes; or NO_TARGET */
 	uint8_t opcode;
+	bool is_sound;	/* the argument is one that this opcode can have */
+	bool is_target; /* of a jump, or of an exception; page_make() says so */
 };
 
 struct program {
@@ -28,23 +29,43 @@ struct program {
 	uint32_t *starting_at; /* for each unit: the instruction that starts
 				  there, or NO_INSTRUCTION */
 	size_t units;
+	const char *why; /* that Python has not written this; else NULL */
+	size_t where;	 /* the offset of what tells, in the bytecode */
+	size_t unsound;	 /* instructions that it cannot have written */
+};
+
+enum program_mode {
+	PROGRAM_STRICT, /* stop at what that Python cannot have written */
+	PROGRAM_LENIENT /* go on, and count */
 };
 
 /*
- * Decodes the bytecode as that Python would have written it: every opcode is
- * one it stores, every argument is in range, every jump meets an instruction.
- * The program lives in the arena.
- *
- * Returns 0; -EBADMSG, with *why a static string, when that Python has not
- * written this; or as memory_take().
+ * Decodes bytecode. What a Python has written has only opcodes that it stores,
+ * arguments in range, and jumps that meet an instruction. The program lives in
+ * the arena; after a strict reading with a `why` it is of no use. Returns 0, or
+ * as memory_take().
  */
 int program_read(const struct python *python, const struct code *code,
-		 struct arena *arena, struct program *program,
-		 const char **why);
+		 enum program_mode mode, struct arena *arena,
+		 struct program *program);
 
+/*
+ * What going through a code object and its tables costs, in bytes: what
+ * budget_work() speaks of, since many objects may share one table.
+ */
+size_t program_work(const struct code *code);
+
+/* Of an unknown number the name is NULL, and it has no argument. */
 const struct opcode *program_opcode(const struct python *python,
 				    const struct instruction *instruction);
 /* Whether an instruction starts at that byte. */
 bool program_has(const struct program *program, uint64_t offset);
+/*
+ * Where the instruction jumps to, in bytes; NO_TARGET when it is no jump, or
+ * one that meets no instruction.
+ */
+uint32_t program_target(const struct python *python,
+			const struct program *program,
+			const struct instruction *instruction);
 
 #endif

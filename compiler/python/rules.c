@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compiler/python/rules.h"
 
+#include <errno.h>
+
 #include "compiler/python/exceptions.h"
 #include "compiler/python/lines.h"
 
@@ -29,8 +31,7 @@ struct subject {
 	const struct python *python;
 	const struct code *code;
 	const struct program *program;
-	struct lines lines;
-	struct handlers handlers;
+	uint64_t covered; /* by the line table */
 };
 
 static const struct opcode *opcode_at(const struct subject *s, size_t index)
@@ -93,7 +94,7 @@ static bool line_table_fits(const struct subject *s)
 	size_t size = s->code->bytecode.size;
 
 	if (s->python->minor >= 11)
-		return s->lines.covered == size;
+		return s->covered == size;
 	if (table->size % 2)
 		return false;
 	if (s->python->minor < 10)
@@ -126,14 +127,14 @@ static bool resume_comes_first(const struct subject *s)
 
 static bool handlers_fit(const struct subject *s)
 {
-	for (size_t i = 0; i < s->handlers.count; i++) {
-		const struct handler *h = &s->handlers.at[i];
+	struct handlers handlers = handlers_of(s->code);
+	struct handler h;
 
-		if (h->end > s->code->bytecode.size ||
-		    !program_has(s->program, h->start) ||
-		    !program_has(s->program, h->target))
+	while (handlers_next(&handlers, &h))
+		if (h.end > s->code->bytecode.size ||
+		    !program_has(s->program, h.start) ||
+		    !program_has(s->program, h.target))
 			return false;
-	}
 	return true;
 }
 
@@ -215,9 +216,24 @@ static bool flags_are_known(const struct subject *s)
 	return s->python->minor >= 14 || !(s->code->flags & FLAGS_SINCE_3_14);
 }
 
+/* Whether the tables are tables at all, and what that of lines covers. */
+static int read_tables(struct subject *s)
+{
+	struct lines lines = lines_of(s->python, s->code);
+	struct handlers handlers = handlers_of(s->code);
+	struct line_start start;
+	struct handler handler;
+
+	while (lines_next(&lines, &start))
+		;
+	while (handlers_next(&handlers, &handler))
+		;
+	s->covered = lines.covered;
+	return lines.table.err || handlers.why ? -EBADMSG : 0;
+}
+
 int rules_check(const struct python *python, const struct code *code,
-		const struct program *program, struct arena *arena,
-		unsigned *broken)
+		const struct program *program, unsigned *broken)
 {
 	static bool (*const rules[])(const struct subject *) = {
 		unused_arguments_are_zero, comparisons_have_masks,
@@ -230,12 +246,8 @@ int rules_check(const struct python *python, const struct code *code,
 	struct subject s = { .python = python,
 			     .code = code,
 			     .program = program };
-	int err;
+	int err = read_tables(&s);
 
-	err = lines_read(python, code, arena, &s.lines);
-	if (err)
-		return err;
-	err = handlers_read(code, arena, &s.handlers);
 	if (err)
 		return err;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)

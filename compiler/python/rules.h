@@ -8,17 +8,14 @@
  * measured on the standard libraries of all versions.)
  */
 
-#include "codec/arena.h"
 #include "compiler/python/program.h"
 
 /*
  * How many rules of `python` a code object breaks. Returns 0 and counts into
- * *broken; -EBADMSG when the tables of lines or exceptions are none; or as
- * memory_take().
+ * *broken; -EBADMSG when the tables of lines or exceptions are none.
  */
 int rules_check(const struct python *python, const struct code *code,
-		const struct program *program, struct arena *arena,
-		unsigned *broken);
+		const struct program *program, unsigned *broken);
 
 /* Whether somewhere LOAD_CONST is directly followed by RETURN_VALUE. */
 bool rules_returns_const(const struct python *python,

@@ -8,6 +8,7 @@
  * them against a limit. They are never cyclic.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "compiler/utf8.h"
@@ -50,12 +51,11 @@ struct value {
 /* Where the fields of a code object stand: 3.8 to 3.10, and since 3.11. */
 enum code_layout { LAYOUT_OLD, LAYOUT_NEW };
 
-struct page;
-
 /* Lib/test/test_code.py and Objects/codeobject.c say what the fields mean. */
 struct code {
-	struct code *next; /* of all code objects of one input */
-	struct page *page; /* what page_of() has made of it, or NULL */
+	struct code *next;    /* of all code objects of one input, in order */
+	const uint8_t *start; /* its first byte in the input */
+	bool is_whole;	      /* all fields could be read; else some are zero */
 	int32_t arguments;
 	int32_t keyword_only;
 	uint32_t flags;

@@ -10,7 +10,8 @@
 
 #include <stdio.h>
 
-enum cli_status { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 2 };
+/* show has more of them: see check.h. CLI_USAGE is EX_USAGE of sysexits.h. */
+enum cli_status { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 64 };
 
 struct command {
 	const char *name;

@@ -4,27 +4,26 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "codec/writer.h"
-#include "compiler/python/python.h"
 #include "compiler/readable.h"
+#include "fs/cli/check.h"
 #include "fs/cli/cli.h"
 #include "fs/own.h"
 
 enum { INPUT_MAX = 256 * 1024 * 1024, PIECE = 64 * 1024 };
 
-enum { OPTION_PYTHON = CLI_LONG_ONLY, OPTION_FORM };
+enum { OPTION_PYTHON = CLI_LONG_ONLY, OPTION_JSON, OPTION_FORM };
 
-enum form_of_text { TEXT_ANY, TEXT_SOUND, TEXT_DIS, TEXT_DETECT };
+enum form_of_text { TEXT_ANY, TEXT_SOUND, TEXT_DIS, TEXT_DETECT, TEXT_CHECK };
 
 struct request {
 	enum form_of_text form;
 	const struct python *python; /* NULL: find out */
-	const char *path;	     /* "-" for standard input */
+	bool json;
+	const char *path; /* "-" for standard input */
 };
-
-#define AUTO_WRITER __attribute__((cleanup(writer_free)))
 
 static int read_all(FILE *file, struct writer *out)
 {
@@ -59,12 +58,55 @@ static int read_input(const char *path, struct writer *out)
 	return err;
 }
 
-static int detect(const struct writer *in, struct writer *out,
-		  struct fault *fault)
+static int report(const char *path, size_t where, const char *why, int status)
+{
+	fprintf(stderr, "tacfs: show: %s: at byte %zu: %s\n", path, where, why);
+	return status;
+}
+
+static int trouble(const char *path, int err)
+{
+	cli_fail("show", path, err);
+	return CHECK_TROUBLE;
+}
+
+static int print(const struct writer *text, int status)
+{
+	fwrite(text->bytes, 1, text->size, stdout);
+	return cli_end_output("show") == CLI_OK ? status : CHECK_TROUBLE;
+}
+
+static int show_text(const struct request *r, const struct writer *in)
+{
+	AUTO_WRITER struct writer text = writer_upto(READABLE_MAX);
+	struct reading reading;
+	const struct verdict *verdict = &reading.verdict;
+	int err = readable_render_as(in->bytes, in->size, r->python, &text,
+				     &reading);
+	int status;
+
+	if (err)
+		return trouble(r->path, err);
+	status = check_status(verdict->soundness);
+	if (status)
+		report(r->path, verdict->where, verdict->reason, status);
+	if (r->form == TEXT_ANY)
+		return print(&text, status);
+	if (!status && reading.is_cut)
+		return report(r->path, 0, "its text is longer than allowed",
+			      CHECK_FOREIGN);
+	return status ? status : print(&text, status);
+}
+
+static int make_detail(const struct request *r, const struct writer *in,
+		       struct writer *out, struct fault *fault)
 {
 	const struct python *python;
-	int err = show_detect(in->bytes, in->size, &python, fault);
+	int err;
 
+	if (r->form == TEXT_DIS)
+		return show_dis(in->bytes, in->size, r->python, out, fault);
+	err = show_detect(in->bytes, in->size, &python, fault);
 	if (err)
 		return err;
 	writer_string(out, python->name);
@@ -72,37 +114,44 @@ static int detect(const struct writer *in, struct writer *out,
 	return out->err;
 }
 
-static int make_text(const struct request *r, const struct writer *in,
-		     struct writer *out, struct fault *fault)
+/* What is said of the code alone. */
+static int show_code(const struct request *r, const struct writer *in)
 {
-	switch (r->form) {
-	case TEXT_ANY:
-		return readable_render(in->bytes, in->size, out);
-	case TEXT_SOUND:
-		return show_readable(in->bytes, in->size, out, fault);
-	case TEXT_DIS:
-		return show_dis(in->bytes, in->size, r->python, out, fault);
-	case TEXT_DETECT:
-		return detect(in, out, fault);
-	}
-	return -EINVAL;
+	AUTO_WRITER struct writer text = writer_upto(READABLE_MAX);
+	AUTO_WRITER struct writer why = writer_upto(PIECE);
+	struct fault fault = { 0 };
+	int err = make_detail(r, in, &text, &fault);
+
+	if (!err)
+		return print(&text, CLI_OK);
+	if (err == -ENOMEM || !fault.why)
+		return trouble(r->path, err);
+	fault_put(&fault, &why);
+	writer_u8(&why, 0);
+	if (why.err)
+		return trouble(r->path, why.err);
+	return report(r->path, fault.where, (const char *)why.bytes,
+		      err == -EBADMSG ? CHECK_BROKEN : CHECK_FOREIGN);
 }
 
 static int show(const struct request *r)
 {
 	AUTO_WRITER struct writer input = writer_upto(INPUT_MAX);
-	AUTO_WRITER struct writer text = writer_upto(READABLE_MAX);
-	struct fault fault = { 0 };
 	int err = read_input(r->path, &input);
 
-	if (!err)
-		err = make_text(r, &input, &text, &fault);
-	if (err && fault.why)
-		return cli_fail_why("show", r->path, fault.why);
 	if (err)
-		return cli_fail("show", r->path, err);
-	fwrite(text.bytes, 1, text.size, stdout);
-	return cli_end_output("show");
+		return trouble(r->path, err);
+	switch (r->form) {
+	case TEXT_ANY:
+	case TEXT_SOUND:
+		return show_text(r, &input);
+	case TEXT_DIS:
+	case TEXT_DETECT:
+		return show_code(r, &input);
+	case TEXT_CHECK:
+		return check_print(r->path, input.bytes, input.size, r->json);
+	}
+	return CHECK_TROUBLE;
 }
 
 static int take_python(const char *name, struct request *r)
@@ -120,7 +169,9 @@ static int take_options(int argc, char **argv, struct request *r)
 		{ "readable", no_argument, NULL, OPTION_FORM + TEXT_SOUND },
 		{ "dis", no_argument, NULL, OPTION_FORM + TEXT_DIS },
 		{ "detect", no_argument, NULL, OPTION_FORM + TEXT_DETECT },
+		{ "check", no_argument, NULL, OPTION_FORM + TEXT_CHECK },
 		{ "python", required_argument, NULL, OPTION_PYTHON },
+		{ "json", no_argument, NULL, OPTION_JSON },
 		{ NULL, 0, NULL, 0 },
 	};
 	int status = CLI_OK;
@@ -132,6 +183,11 @@ static int take_options(int argc, char **argv, struct request *r)
 			status = cli_bad_option(argv);
 		else if (c == OPTION_PYTHON)
 			status = take_python(optarg, r);
+		else if (c == OPTION_JSON)
+			r->json = true;
+		else if (r->form != TEXT_ANY)
+			status = cli_usage("show", "'%s' is one form too many",
+					   argv[optind - 1]);
 		else
 			r->form = (enum form_of_text)(c - OPTION_FORM);
 	return status;
@@ -144,8 +200,11 @@ static int run(int argc, char **argv)
 
 	if (status)
 		return status;
-	if (r.python && r.form != TEXT_DIS)
-		return cli_usage("show", "--python goes with --dis only");
+	if (r.python && (r.form == TEXT_DETECT || r.form == TEXT_CHECK))
+		return cli_usage("show", "--python does not go with --detect "
+					 "or --check");
+	if (r.json && r.form != TEXT_CHECK)
+		return cli_usage("show", "--json goes with --check only");
 	if (argc - optind != 1)
 		return cli_usage("show", "one FILE is needed, or -");
 	r.path = argv[optind];
@@ -155,21 +214,30 @@ static int run(int argc, char **argv)
 const struct command command_show = {
 	.name = "show",
 	.summary = "write the readable text of a compiled_module",
-	.help = "usage: tacfs show [--readable] FILE|-\n"
+	.help = "usage: tacfs show [--readable] [--python X.Y] FILE|-\n"
 		"       tacfs show --dis [--python X.Y] FILE|-\n"
 		"       tacfs show --detect FILE|-\n"
+		"       tacfs show --check [--json] FILE|-\n"
 		"\n"
 		"Writes what readable.py says of the compiled_module FILE, or "
 		"of\n"
-		"standard input, to standard output. Of anything else it says, "
-		"in\n"
-		"comments, what is wrong and where. FILE may have 256 MiB.\n"
+		"standard input. Of what is not sound it says, in comments, "
+		"what is\n"
+		"wrong and where, and then all that could be decoded.\n"
 		"\n"
-		"  --readable    fail unless FILE is a sound compiled_module\n"
-		"  --dis         FILE is a marshalled code object: disassemble "
-		"it\n"
-		"  --python X.Y  of the Python X.Y, instead of finding out\n"
-		"  --detect      FILE is a marshalled code object: name its "
-		"Python\n",
+		"  --readable    all or nothing: only of what is sound\n"
+		"  --dis         the disassembly of a marshalled code object, "
+		"or of\n"
+		"                that in a compiled_module; all or nothing\n"
+		"  --detect      the version of the Python that wrote it\n"
+		"  --check       one line: sound, broken, or foreign, and why\n"
+		"  --python X.Y  take it for code of this Python, 3.8 to "
+		"3.14\n"
+		"  --json        the same as a JSON object\n"
+		"\n"
+		"Exit status: 0 sound, 1 broken, 2 foreign (whole, but of "
+		"other\n"
+		"classes or versions), 3 could not be read or written, 64 "
+		"usage.\n",
 	.run = run,
 };

@@ -18,13 +18,13 @@ def tacfs(*arguments, **options):
 class Command(unittest.TestCase):
     def refuses(self, said, *arguments):
         done = tacfs(*arguments)
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 64)
         self.assertEqual(done.stdout, b"")
         self.assertIn(said, done.stderr.decode())
 
-    def fails(self, said, *arguments):
+    def fails(self, said, status, *arguments):
         done = tacfs(*arguments)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, status)
         self.assertEqual(done.stdout, b"")
         self.assertEqual(done.stderr.decode(), said + "\n")
 
@@ -55,8 +55,9 @@ class Command(unittest.TestCase):
     def test_a_failure_names_the_file_and_the_reason(self):
         with tempfile.TemporaryDirectory() as place:
             self.fails(f"tacfs: show: {place}/x: No such file or directory",
-                       "show", f"{place}/x")
-            self.fails(f"tacfs: show: {place}: Is a directory", "show", place)
+                       3, "show", f"{place}/x")
+            self.fails(f"tacfs: show: {place}: Is a directory", 3, "show",
+                       place)
             done = tacfs("stats", f"{place}/x")
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"tacfs: stats: {place}/x: ", done.stderr.decode())
@@ -66,7 +67,7 @@ class Command(unittest.TestCase):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([os.environ["TACFS_BIN"], "show", module],
                                   stdout=full, stderr=subprocess.PIPE)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 3)
         self.assertIn(b"No space left", done.stderr)
 
     def test_show_writes_what_readable_cache_writes(self):

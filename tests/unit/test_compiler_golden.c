@@ -45,8 +45,8 @@ static void expect_dis(const char *path, const struct file_bytes *code,
 		       const struct python *python,
 		       const struct file_bytes *expected)
 {
-	struct writer text = writer_upto(SHOW_MAX);
-	struct fault fault = { NULL, 0 };
+	struct writer text = writer_upto(READABLE_MAX);
+	struct fault fault = { 0 };
 
 	if (show_dis(code->bytes, code->size, python, &text, &fault))
 		fail_msg("%s: %s", path, fault.why);
@@ -74,21 +74,21 @@ static void check_render(const char *path, const struct file_bytes *expected)
 {
 	struct file_bytes file = file_read(path);
 	struct writer text = writer_upto(READABLE_MAX);
-	struct writer exact = writer_upto(READABLE_MAX);
+	struct reading reading;
 	struct verdict verdict;
-	struct fault fault;
 
 	artifact_judge(ARTIFACT_COMPILED_MODULE, file.bytes, file.size,
 		       &verdict);
 	if (verdict.soundness != SOUND)
 		fail_msg("%s: %s", path, verdict.reason);
-	assert_int_equal(readable_render(file.bytes, file.size, &text), 0);
-	expect_text(path, &text, expected);
-	assert_int_equal(show_readable(file.bytes, file.size, &exact, &fault),
+	assert_int_equal(readable_render_as(file.bytes, file.size, NULL, &text,
+					    &reading),
 			 0);
-	expect_text(path, &exact, expected);
+	expect_text(path, &text, expected);
+	assert_int_equal(reading.verdict.soundness, SOUND);
+	assert_non_null(reading.python);
+	assert_false(reading.is_cut);
 	writer_free(&text);
-	writer_free(&exact);
 	file_free(&file);
 }
 

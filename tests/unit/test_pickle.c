@@ -29,13 +29,11 @@ struct bytes {
 static int read(const struct writer *file, struct arena *arena,
 		struct pickle *pickle)
 {
-	const char *why = NULL;
-	size_t where;
-	int err = pickle_read(file->bytes, file->size, arena, pickle, &why,
-			      &where);
+	struct fault fault = { 0 };
+	int err = pickle_read(file->bytes, file->size, arena, pickle, &fault);
 
 	if (err)
-		assert_non_null(why);
+		assert_non_null(fault.why);
 	return err;
 }
 
@@ -257,7 +255,7 @@ static void floods_are_refused_in_no_time(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct writer file = writer_upto(LIMIT);
-		struct arena arena = arena_upto(PICKLE_MEMORY_MAX);
+		struct arena arena = arena_upto(LIMIT);
 
 		writer_put(&file, "\x80\4", 2);
 		for (size_t k = 0; k < cases[i].count; k++)

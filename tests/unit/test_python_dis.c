@@ -34,7 +34,7 @@ static void expect_dis(const struct sample_code *code, const char *python,
 {
 	struct writer file = marshal_of(code, python);
 	struct writer text = writer_upto(LIMIT);
-	struct fault fault = { "", 0 };
+	struct fault fault = { 0 };
 
 	if (show_dis(file.bytes, file.size, python_named(python), &text,
 		     &fault))
@@ -238,7 +238,7 @@ static void what_is_shown_many_times_ends_at_the_limit(void **state)
 	file = marshal_of(&code, "3.11");
 	assert_int_equal(show_dis(file.bytes, file.size, NULL, &text, &fault),
 			 -EFBIG);
-	assert_string_equal(fault.why, "it is too much to show");
+	assert_string_equal(fault.why, "its text is longer than allowed");
 	writer_free(&file);
 	writer_free(&text);
 	writer_free(&consts);
@@ -246,14 +246,14 @@ static void what_is_shown_many_times_ends_at_the_limit(void **state)
 
 static void expect_user_class(const char *constant, const char *shown)
 {
-	static const struct dis_options options = { .user_classes = true };
+	struct dis_options options = { .user_classes = true, .work = LIMIT };
 	struct writer consts = writer_upto(LIMIT), text = writer_upto(LIMIT);
 	struct sample_code code = { CODE("\x97\0d\0S\0"), LINES("\xd2\0") };
 	struct arena arena = arena_upto(LIMIT);
 	struct writer file;
 	struct reader in;
 	struct marshal marshal;
-	const char *why;
+	struct fault fault;
 
 	writer_put(&consts, ")\1z", 3);
 	writer_u8(&consts, (uint8_t)strlen(constant));
@@ -261,10 +261,11 @@ static void expect_user_class(const char *constant, const char *shown)
 	code.consts = consts.bytes;
 	code.consts_size = consts.size;
 	file = marshal_of(&code, "3.11");
+	options.start = file.bytes;
 	in = reader_over(file.bytes, file.size);
 	assert_int_equal(marshal_read(&in, LAYOUT_NEW, &arena, &marshal), 0);
 	assert_int_equal(dis_write(&text, python_named("3.11"), &marshal,
-				   &arena, &options, &why),
+				   &arena, &options, &fault),
 			 0);
 	writer_u8(&text, 0);
 	if (!strstr((const char *)text.bytes, shown))

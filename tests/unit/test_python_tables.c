@@ -89,27 +89,31 @@ static const struct line_case line_cases[] = {
 	  4 },
 };
 
-static void check_lines(struct arena *arena, const struct line_case *c)
+static void check_lines(const struct line_case *c)
 {
 	struct code code = { .first_line = 10, .lines = c->table };
 	struct lines lines;
+	struct line_start start;
+	size_t count = 0;
 
 	code.bytecode.size = c->code_size;
-	assert_int_equal(
-		lines_read(python_named(c->python), &code, arena, &lines), 0);
-	assert_int_equal(lines.count, c->count);
-	for (size_t i = 0; i < lines.count; i++) {
-		assert_int_equal(lines.at[i].offset, c->starts[i].offset);
-		assert_int_equal(lines.at[i].has_line, c->starts[i].has_line);
-		if (lines.at[i].has_line)
-			assert_int_equal(lines.at[i].line, c->starts[i].line);
+	lines = lines_of(python_named(c->python), &code);
+	for (; lines_next(&lines, &start); count++) {
+		assert_true(count < c->count);
+		assert_int_equal(start.offset, c->starts[count].offset);
+		assert_int_equal(start.has_line, c->starts[count].has_line);
+		if (start.has_line)
+			assert_int_equal(start.line, c->starts[count].line);
 	}
+	assert_int_equal(count, c->count);
+	assert_int_equal(lines.table.err, 0);
 }
 
 static void line_tables_of_all_kinds_say_where_lines_start(void **state)
 {
+	(void)state;
 	for (size_t i = 0; i < sizeof(line_cases) / sizeof(line_cases[0]); i++)
-		check_lines(*state, &line_cases[i]);
+		check_lines(&line_cases[i]);
 }
 
 static void line_tables_that_are_none_are_refused(void **state)
@@ -121,13 +125,15 @@ static void line_tables_that_are_none_are_refused(void **state)
 		BYTES("\xe8\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f\1"), /* long */
 	};
 
+	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct code code = { .lines = cases[i] };
-		struct lines lines;
+		struct lines lines = lines_of(python_named("3.12"), &code);
+		struct line_start start;
 
-		assert_int_equal(
-			lines_read(python_named("3.12"), &code, *state, &lines),
-			-EBADMSG);
+		while (lines_next(&lines, &start))
+			;
+		assert_int_equal(lines.table.err, -EBADMSG);
 	}
 }
 
@@ -135,27 +141,34 @@ static void handlers_are_read_up_to_the_last_whole_one(void **state)
 {
 	struct code code = { .exceptions =
 				     BYTES("\x81\2\3\5\x80\x41\1\2\0\x83") };
-	struct handlers handlers;
+	struct handlers handlers = handlers_of(&code);
+	struct handler first, second;
 
-	assert_int_equal(handlers_read(&code, *state, &handlers), 0);
-	assert_int_equal(handlers.count, 2);
-	assert_int_equal(handlers.at[0].start, 2);
-	assert_int_equal(handlers.at[0].end, 6);
-	assert_int_equal(handlers.at[0].target, 6);
-	assert_int_equal(handlers.at[0].depth, 2);
-	assert_true(handlers.at[0].lasti);
-	assert_int_equal(handlers.at[1].start, 0);
-	assert_int_equal(handlers.at[1].end, 2 * 65);
-	assert_false(handlers.at[1].lasti);
+	(void)state;
+	assert_true(handlers_next(&handlers, &first));
+	assert_true(handlers_next(&handlers, &second));
+	assert_false(handlers_next(&handlers, &first));
+	assert_null(handlers.why);
+	assert_int_equal(first.start, 2);
+	assert_int_equal(first.end, 6);
+	assert_int_equal(first.target, 6);
+	assert_int_equal(first.depth, 2);
+	assert_true(first.lasti);
+	assert_int_equal(second.start, 0);
+	assert_int_equal(second.end, 2 * 65);
+	assert_false(second.lasti);
 }
 
 static void handlers_out_of_all_proportion_are_refused(void **state)
 {
 	struct code code = { .exceptions = BYTES(
 				     "\xff\x7f\x7f\x7f\x7f\x7f\x3f\1\1\1") };
-	struct handlers handlers;
+	struct handlers handlers = handlers_of(&code);
+	struct handler handler;
 
-	assert_int_equal(handlers_read(&code, *state, &handlers), -EBADMSG);
+	(void)state;
+	assert_false(handlers_next(&handlers, &handler));
+	assert_non_null(handlers.why);
 }
 
 /* A code object with two constants, names and locals. */
@@ -180,11 +193,11 @@ static const char *refusal(struct arena *arena, const struct bytecode_case *c,
 	static const struct value value = { .type = VALUE_ATOM };
 	const struct value *twice[] = { &value, &value };
 	struct code code = code_with(twice, c->bytecode);
-	const char *why = NULL;
 
-	if (program_read(python_named(c->python), &code, arena, program, &why))
-		assert_non_null(why);
-	return why;
+	assert_int_equal(program_read(python_named(c->python), &code,
+				      PROGRAM_STRICT, arena, program),
+			 0);
+	return program->why;
 }
 
 static void bytecode_that_each_python_writes_is_read(void **state)
