@@ -27,5 +27,5 @@ size_t budget_text(size_t input_size)
 
 size_t budget_work(size_t input_size)
 {
-	return linear(16 * MIB, 4, input_size);
+	return linear(4 * MIB, 4, input_size);
 }

@@ -17,7 +17,7 @@
 size_t budget_memory(size_t input_size);
 /* Of text: 32 MiB, and 4 bytes a byte. */
 size_t budget_text(size_t input_size);
-/* Bytes of code and tables that are gone through: 16 MiB, and 4 a byte. */
+/* Bytes of code and tables that are gone through: 4 MiB, and 4 a byte. */
 size_t budget_work(size_t input_size);
 
 #endif

@@ -145,7 +145,9 @@ static int find_fit(const struct search *s, unsigned protocol,
 
 		if (!err || err == -EBADMSG)
 			continue;
-		*fault = (struct fault){ .why = memory_why(err) };
+		fault->why = err == -E2BIG
+				     ? "it takes more to check than allowed"
+				     : memory_why(err);
 		return err;
 	}
 	keep_best(&fits);

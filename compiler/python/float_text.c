@@ -12,11 +12,13 @@
  * floating-point numbers accurately", 1990.)
  */
 
+__extension__ typedef unsigned __int128 wide;
+
 /* The largest needed is about 2 * 10^324 * 2^53: 1131 bits. */
-enum { LIMBS = 40 };
+enum { LIMBS = 20, LIMB_BITS = 64, POWER_STEP = 19 };
 
 struct big {
-	uint32_t limb[LIMBS]; /* the lowest first */
+	uint64_t limb[LIMBS]; /* the lowest first */
 	size_t used;
 };
 
@@ -31,35 +33,34 @@ struct scaled {
 
 static struct big big_of(uint64_t v, unsigned shift)
 {
-	struct big b = { { 0 }, shift / 32 + 3 };
-	unsigned bits = shift % 32;
-	uint32_t *at = b.limb + shift / 32;
+	struct big b = { { 0 }, shift / LIMB_BITS + 2 };
+	unsigned bits = shift % LIMB_BITS;
+	uint64_t *at = b.limb + shift / LIMB_BITS;
 
-	at[0] = (uint32_t)(v << bits);
-	at[1] = (uint32_t)(v >> (32 - bits));
-	at[2] = bits ? (uint32_t)(v >> 32 >> (32 - bits)) : 0;
+	at[0] = v << bits;
+	at[1] = bits ? v >> (LIMB_BITS - bits) : 0;
 	while (b.used && !b.limb[b.used - 1])
 		b.used--;
 	return b;
 }
 
-static void big_multiply(struct big *b, uint32_t factor)
+static void big_multiply(struct big *b, uint64_t factor)
 {
-	uint64_t carry = 0;
+	wide carry = 0;
 
 	for (size_t i = 0; i < b->used; i++) {
-		carry += (uint64_t)b->limb[i] * factor;
-		b->limb[i] = (uint32_t)carry;
-		carry >>= 32;
+		carry += (wide)b->limb[i] * factor;
+		b->limb[i] = (uint64_t)carry;
+		carry >>= LIMB_BITS;
 	}
 	if (carry)
-		b->limb[b->used++] = (uint32_t)carry;
+		b->limb[b->used++] = (uint64_t)carry;
 }
 
 static void big_scale(struct big *b, unsigned power)
 {
-	for (; power >= 9; power -= 9)
-		big_multiply(b, 1000000000);
+	for (; power >= POWER_STEP; power -= POWER_STEP)
+		big_multiply(b, UINT64_C(10000000000000000000));
 	for (; power; power--)
 		big_multiply(b, 10);
 }
@@ -80,27 +81,28 @@ static int big_compare_sum(const struct big *a, const struct big *b,
 {
 	size_t used = a->used > b->used ? a->used : b->used;
 	struct big sum = { { 0 }, used };
-	uint64_t carry = 0;
+	wide carry = 0;
 
 	for (size_t i = 0; i < used; i++) {
-		carry += (uint64_t)a->limb[i] + b->limb[i];
-		sum.limb[i] = (uint32_t)carry;
-		carry >>= 32;
+		carry += (wide)a->limb[i] + b->limb[i];
+		sum.limb[i] = (uint64_t)carry;
+		carry >>= LIMB_BITS;
 	}
 	if (carry)
-		sum.limb[sum.used++] = (uint32_t)carry;
+		sum.limb[sum.used++] = (uint64_t)carry;
 	return big_compare(&sum, c);
 }
 
 /* a -= b, which is not larger. */
 static void big_subtract(struct big *a, const struct big *b)
 {
-	int64_t carry = 0;
+	bool borrow = false;
 
 	for (size_t i = 0; i < a->used; i++) {
-		carry += (int64_t)a->limb[i] - b->limb[i];
-		a->limb[i] = (uint32_t)carry;
-		carry >>= 32;
+		uint64_t old = a->limb[i], less = old - borrow;
+
+		a->limb[i] = less - b->limb[i];
+		borrow = less > old || less < b->limb[i];
 	}
 	while (a->used && !a->limb[a->used - 1])
 		a->used--;
