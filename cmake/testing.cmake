@@ -29,13 +29,26 @@ function(tacfs_unit_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
-# tacfs_fuzz_target(NAME SOURCES file... CORPUS dir... LINK library...): one
-# LLVMFuzzerTestOneInput(). Directories are absolute, or below tests/corpus.
+# libFuzzer takes one dictionary only, so several are put behind each other.
+function(tacfs_fuzz_dictionary out)
+  set(text)
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} part)
+    string(APPEND text "${part}")
+  endforeach()
+  file(WRITE ${out} "${text}")
+endfunction()
+
+# tacfs_fuzz_target(NAME SOURCES file... CORPUS dir... LINK library...
+# [DICT file...]): one LLVMFuzzerTestOneInput(). Directories are absolute, or
+# below tests/corpus.
 # Without TACFS_FUZZ the inputs found there are replayed as an ordinary test;
-# with it libFuzzer starts from them and keeps what it finds in the build
-# directory.
+# with it libFuzzer starts from them and from the words in the dictionaries, and
+# keeps what it finds in the build directory.
 function(tacfs_fuzz_target name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;CORPUS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;CORPUS;LINK;DICT")
   set(corpus)
   foreach(dir IN LISTS arg_CORPUS)
     cmake_path(ABSOLUTE_PATH dir BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests/corpus)
@@ -49,9 +62,14 @@ function(tacfs_fuzz_target name)
   if(TACFS_FUZZ)
     set(found ${CMAKE_CURRENT_BINARY_DIR}/found/${name})
     file(MAKE_DIRECTORY ${found})
+    set(dictionary)
+    if(arg_DICT)
+      set(dictionary -dict=${CMAKE_CURRENT_BINARY_DIR}/${name}.dict)
+      tacfs_fuzz_dictionary(${CMAKE_CURRENT_BINARY_DIR}/${name}.dict ${arg_DICT})
+    endif()
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     add_test(NAME ${name} COMMAND ${name} -max_total_time=${TACFS_FUZZ_SECONDS}
-      -timeout=25 -rss_limit_mb=2048 -print_final_stats=1
+      -timeout=25 -rss_limit_mb=2048 -print_final_stats=1 ${dictionary}
       -artifact_prefix=${CMAKE_CURRENT_BINARY_DIR}/${name}- ${found} ${corpus})
     math(EXPR timeout "${TACFS_FUZZ_SECONDS} * 2 + 300")
   else()
