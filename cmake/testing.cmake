@@ -43,7 +43,7 @@ endfunction()
 
 # tacfs_fuzz_target(NAME SOURCES file... CORPUS dir... LINK library...
 # [DICT file...]): one LLVMFuzzerTestOneInput(). Directories are absolute, or
-# below tests/corpus.
+# below tests/corpus; what minimise.sh has put in found-DIR belongs to DIR.
 # Without TACFS_FUZZ the inputs found there are replayed as an ordinary test;
 # with it libFuzzer starts from them and from the words in the dictionaries, and
 # keeps what it finds in the build directory.
@@ -56,6 +56,11 @@ function(tacfs_fuzz_target name)
       message(FATAL_ERROR "${name}: there is no corpus directory ${dir}")
     endif()
     list(APPEND corpus ${dir})
+    cmake_path(GET dir PARENT_PATH parent)
+    cmake_path(GET dir FILENAME kind)
+    if(IS_DIRECTORY ${parent}/found-${kind})
+      list(APPEND corpus ${parent}/found-${kind})
+    endif()
   endforeach()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
