@@ -72,6 +72,7 @@ function(tacfs_fuzz_target name)
       set(dictionary -dict=${CMAKE_CURRENT_BINARY_DIR}/${name}.dict)
       tacfs_fuzz_dictionary(${CMAKE_CURRENT_BINARY_DIR}/${name}.dict ${arg_DICT})
     endif()
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/asan_options.c)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     add_test(NAME ${name} COMMAND ${name} -max_total_time=${TACFS_FUZZ_SECONDS}
       -timeout=25 -rss_limit_mb=2048 -print_final_stats=1 ${dictionary}
