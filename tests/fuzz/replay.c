@@ -50,7 +50,9 @@ static int replay_all(FTS *walk, size_t *count)
 
 int main(int argc, char **argv)
 {
-	FTS *walk = argc > 1 ? fts_open(argv + 1, FTS_PHYSICAL, NULL) : NULL;
+	FTS *walk =
+		argc > 1 ? fts_open(argv + 1, FTS_PHYSICAL | FTS_NOCHDIR, NULL)
+			 : NULL;
 	size_t count = 0;
 	int err;
 
