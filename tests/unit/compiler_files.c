@@ -42,6 +42,16 @@ void file_free(struct file_bytes *file)
 	*file = (struct file_bytes){ NULL, 0 };
 }
 
+char *file_text(const char *path)
+{
+	struct file_bytes file = file_read(path);
+	char *text = realloc(file.bytes, file.size + 1);
+
+	assert_non_null(text);
+	text[file.size] = '\0';
+	return text;
+}
+
 static bool ends_with(const char *text, const char *ending)
 {
 	size_t size = strlen(text), end = strlen(ending);

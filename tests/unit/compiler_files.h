@@ -18,6 +18,8 @@ struct file_bytes file_read(const char *path);
 /* False, and nothing to free, when there is no such file. */
 bool file_try_read(const char *path, struct file_bytes *file);
 void file_free(struct file_bytes *file);
+/* All of a file as a string; to be freed. */
+char *file_text(const char *path);
 
 /*
  * Calls `visit` for every file below a directory whose name ends so, in the
