@@ -16,6 +16,9 @@ tacfs_unit_test(test_python_repr SOURCES test_python_repr.c python_values.c LINK
 tacfs_unit_test(test_python_opcodes SOURCES test_python_opcodes.c LINK compiler)
 tacfs_unit_test(test_python_words SOURCES test_python_words.c ${files} LINK compiler)
 tacfs_unit_test(test_python_tables SOURCES test_python_tables.c python_values.c LINK compiler)
+tacfs_unit_test(test_python_detect SOURCES test_python_detect.c python_values.c ${files} LINK compiler)
+target_compile_definitions(test_python_detect PRIVATE
+  GOLDEN="${PROJECT_SOURCE_DIR}/tests/golden")
 tacfs_unit_test(test_python_dis SOURCES test_python_dis.c python_values.c LINK compiler)
 tacfs_unit_test(test_pickle SOURCES test_pickle.c pickles.c LINK compiler)
 tacfs_unit_test(test_readable SOURCES test_readable.c pickles.c python_values.c LINK compiler)
