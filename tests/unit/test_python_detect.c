@@ -37,7 +37,7 @@ static void expect_bytes(const struct writer *file, unsigned protocol,
 {
 	struct arena arena = arena_upto(LIMIT);
 	struct found found = { .python = NULL };
-	struct fault fault = { NULL, 0 };
+	struct fault fault = { 0 };
 	int err = detect_python(file->bytes, file->size, protocol, &arena,
 				&found, &fault);
 
@@ -273,7 +273,7 @@ static void what_is_no_code_object_is_damaged(void **state)
 	struct writer file = writer_upto(LIMIT);
 	struct arena arena = arena_upto(LIMIT);
 	struct found found;
-	struct fault fault = { NULL, 0 };
+	struct fault fault = { 0 };
 
 	(void)state;
 	sample_code_write(&file, &any_old, LAYOUT_OLD);
