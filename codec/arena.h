@@ -20,6 +20,8 @@ struct arena {
 /* An arena of at most `limit` bytes. Allocates nothing yet. */
 struct arena arena_upto(size_t limit);
 void arena_free(struct arena *a);
+/* As arena_free(), but keeps a little memory for what is taken next. */
+void arena_reuse(struct arena *a);
 
 /* Zeroed and aligned for any type; NULL when the limit or memory is used up. */
 void *arena_alloc(struct arena *a, size_t size);

@@ -53,12 +53,10 @@ static bool is_candidate(const struct search *s, size_t index)
 }
 
 static int fit_code(const struct python *python, const struct code *code,
-		    size_t memory, struct fits *fits, unsigned *broken)
+		    struct arena *scratch, struct fits *fits, unsigned *broken)
 {
-	struct arena scratch = arena_upto(memory);
 	struct program program;
-	int err =
-		program_read(python, code, PROGRAM_STRICT, &scratch, &program);
+	int err = program_read(python, code, PROGRAM_STRICT, scratch, &program);
 
 	if (!err && program.why)
 		err = -EBADMSG;
@@ -66,7 +64,7 @@ static int fit_code(const struct python *python, const struct code *code,
 		fits->returns_const[index_of(python->minor)] = true;
 	if (!err)
 		err = rules_check(python, code, &program, broken);
-	arena_free(&scratch);
+	arena_reuse(scratch);
 	return err;
 }
 
@@ -75,25 +73,26 @@ static size_t memory_left(const struct search *s)
 	return s->arena->limit - s->arena->used;
 }
 
-static int fit_python(const struct search *s, size_t index, struct fits *fits)
+/* A Python that does not fit keeps the score UNFIT, and is no failure. */
+static int fit_codes(const struct search *s, const struct python *python,
+		     struct arena *scratch, struct fits *fits)
 {
-	const struct python *python = python_at(index);
 	const struct marshal *marshal = &s->marshals[python->layout];
 	size_t work = budget_work(s->size);
 	unsigned broken = 0;
 	int err = 0;
 
 	if (marshal->has_slice && python->minor < 14)
-		return -EBADMSG;
+		return 0;
 	for (const struct code *c = marshal->codes; c && !err; c = c->next) {
 		if (program_work(c) > work)
 			return -E2BIG;
 		work -= program_work(c);
-		err = fit_code(python, c, memory_left(s), fits, &broken);
+		err = fit_code(python, c, scratch, fits, &broken);
 	}
 	if (!err)
-		fits->score[index] = broken + 1;
-	return err;
+		fits->score[index_of(python->minor)] = broken + 1;
+	return err == -EBADMSG ? 0 : err;
 }
 
 static void keep_best(struct fits *fits)
@@ -138,13 +137,15 @@ static const struct python *break_tie(const struct fits *fits,
 static int find_fit(const struct search *s, unsigned protocol,
 		    const struct python **python, struct fault *fault)
 {
+	struct arena scratch = arena_upto(memory_left(s));
 	struct fits fits = { 0 };
+	int err = 0;
 
-	for (size_t i = 0; i < PYTHON_COUNT; i++) {
-		int err = is_candidate(s, i) ? fit_python(s, i, &fits) : 0;
-
-		if (!err || err == -EBADMSG)
-			continue;
+	for (size_t i = 0; i < PYTHON_COUNT && !err; i++)
+		if (is_candidate(s, i))
+			err = fit_codes(s, python_at(i), &scratch, &fits);
+	arena_free(&scratch);
+	if (err) {
 		fault->why = err == -E2BIG
 				     ? "it takes more to check than allowed"
 				     : memory_why(err);

@@ -18,8 +18,8 @@ struct printer {
 	struct writer *out;
 	const struct python *python;
 	const struct dis_options *options;
-	size_t memory; /* for one page */
-	size_t work;   /* what is left of it */
+	struct arena page; /* for one code object at a time */
+	size_t work;	   /* what is left of it */
 	bool user_classes;
 	struct fault *fault;
 };
@@ -219,10 +219,10 @@ static void put_note(struct printer *p, const struct page *page)
 /* The object itself. */
 static int put_code(struct printer *p, const struct code *code)
 {
-	struct arena arena = arena_upto(p->memory);
 	struct sheet s = { .code = code };
 	bool strict = p->options->mode == PROGRAM_STRICT;
-	int err = page_make(p->python, code, p->options->mode, &arena, &s.page);
+	int err =
+		page_make(p->python, code, p->options->mode, &p->page, &s.page);
 
 	if (err) {
 		err = fail(p, err, memory_why(err), code->start);
@@ -232,7 +232,7 @@ static int put_code(struct printer *p, const struct code *code)
 		put_note(p, &s.page);
 		put_sheet(p, &s);
 	}
-	arena_free(&arena);
+	arena_reuse(&p->page);
 	if (!err && p->out->err)
 		err = fail(p, p->out->err, "its text is longer than allowed",
 			   code->start);
@@ -323,14 +323,16 @@ int dis_write(struct writer *out, const struct python *python,
 	struct printer p = { .out = out,
 			     .python = python,
 			     .options = options,
-			     .memory = arena->limit - arena->used,
+			     .page = arena_upto(arena->limit - arena->used),
 			     .work = options->work,
 			     .user_classes = options->user_classes,
 			     .fault = fault };
-	int err = order_sets(python, marshal, p.memory, fault);
+	int err = order_sets(python, marshal, p.page.limit, fault);
 
 	if (err)
 		return err;
-	return marshal->code ? put_codes(&p, marshal->code)
-			     : put_salvage(&p, marshal->codes);
+	err = marshal->code ? put_codes(&p, marshal->code)
+			    : put_salvage(&p, marshal->codes);
+	arena_free(&p.page);
+	return err;
 }

@@ -20,8 +20,8 @@ takes to put the pieces together, not what tacfs takes. "first in a process" is
 one rendering into memory that the process has yet to get from the kernel; the
 peak memory is that rendering's, above what the process had before.
 
-Without FILE it is the largest compiled_module in tests/ of which CPython makes
-the same text as tacfs, so one that this version of CPython wrote.
+Without FILE it is the largest compiled_module in tests/ whose version of CPython
+is here: the one given, or this one, a python3.X on the PATH, or one of pyenv's.
 """
 import argparse
 import contextlib
@@ -31,6 +31,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -38,7 +39,9 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 CPYTHON_SIDE = os.path.join(HERE, "cpython_render.py")
-PROGRAM = os.path.join(TOP, "build", "release", "tests", "bench", "bench_render")
+RELEASE = os.path.join(TOP, "build", "release")
+PROGRAM = os.path.join(RELEASE, "tests", "bench", "bench_render")
+TACFS = os.path.join(RELEASE, "tacfs")
 TARGET = 20
 ROUNDS = 15
 TURN_NS = 100_000_000  # how long either side measures before it is the other's turn
@@ -116,17 +119,41 @@ def bundled_files():
     return [found[content] for content in sorted(found, key=len, reverse=True)]
 
 
+def version_of(file):
+    """Of the CPython that wrote it, as "3.13"."""
+    done = subprocess.run([TACFS, "show", "--detect", file],
+                          stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode().strip()
+
+
+def interpreter(version):
+    """A CPython of that version, if there is one here."""
+    if version == "{}.{}".format(*sys.version_info):
+        return sys.executable
+    kept = os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python3")
+    # What pyenv puts on the PATH works for one version only.
+    return next(glob.iglob(kept), None) or shutil.which(f"python{version}")
+
+
+def candidates(options):
+    """The files to look at, and whom to compare with."""
+    for path in [options.file] if options.file else bundled_files():
+        python = options.python or interpreter(version_of(path))
+        if python:
+            yield python, path
+
+
 @contextlib.contextmanager
 def contestants(options):
     """Both sides, over the first file that they agree on."""
-    for path in [options.file] if options.file else bundled_files():
+    for python, path in candidates(options):
         tacfs = Tacfs(options.program, path)
-        with contextlib.closing(CPython(options.python, path)) as cpython:
+        with contextlib.closing(CPython(python, path)) as cpython:
             if same_work(tacfs, cpython):
                 yield tacfs, cpython
                 return
-    raise Incomparable(f"{options.python} makes another text of "
-                       f"{options.file or 'every file in tests'}")
+    raise Incomparable("no CPython here makes the same text of "
+                       f"{options.file or 'any file in tests'}")
 
 
 def turn_count(side):
@@ -236,8 +263,9 @@ def stay_on_one_core():
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description="How fast tacfs renders a compiled_module, against CPython.")
-    parser.add_argument("--python", default=sys.executable,
-                        help="the CPython to compare with (default: this one)")
+    parser.add_argument("--python",
+                        help="the CPython to compare with (default: one of the "
+                        "version that wrote the file)")
     parser.add_argument("--program", default=PROGRAM,
                         help="bench_render (default: that of the release preset)")
     parser.add_argument("--json", action="store_true", help="JSON instead of a table")

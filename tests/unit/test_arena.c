@@ -78,6 +78,28 @@ static void an_arena_can_be_used_again(void **state)
 	}
 }
 
+static void a_reused_arena_gives_zeroes_and_keeps_its_limit(void **state)
+{
+	static const size_t sizes[] = { 16, 4096, 30000, 200000 };
+	struct arena a = arena_upto(1 << 20);
+
+	(void)state;
+	for (int i = 0; i < 64; i++) {
+		size_t size = sizes[i % 4];
+		uint8_t *block = arena_alloc(&a, size);
+
+		assert_non_null(block);
+		for (size_t k = 0; k < size; k++)
+			assert_int_equal(block[k], 0);
+		memset(block, 0xff, size);
+		arena_reuse(&a);
+		assert_in_range(a.used, 0, 1 << 16);
+	}
+	arena_free(&a);
+	arena_reuse(&a);
+	assert_int_equal(a.used, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -85,6 +107,8 @@ int main(void)
 		cmocka_unit_test(the_limit_holds),
 		cmocka_unit_test(sizes_near_the_largest_do_not_wrap),
 		cmocka_unit_test(an_arena_can_be_used_again),
+		cmocka_unit_test(
+			a_reused_arena_gives_zeroes_and_keeps_its_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
