@@ -463,13 +463,14 @@ static const struct value *find_constant(uint8_t type)
 	return NULL;
 }
 
-static bool grow_references(struct loader *l)
+static bool make_room_for_reference(struct loader *l)
 {
 	struct items items = { l->references, l->reference_count };
 
-	grow_items(l, &items, &l->reference_capacity);
+	if (l->reference_count == l->reference_capacity)
+		grow_items(l, &items, &l->reference_capacity);
 	l->references = items.at;
-	return l->reference_count < l->reference_capacity;
+	return items.at && l->reference_count < l->reference_capacity;
 }
 
 /* A value takes its number before those of its parts. */
@@ -478,7 +479,7 @@ static const struct value *read_numbered(struct loader *l, uint8_t type)
 	size_t number = l->reference_count;
 	const struct value *value;
 
-	if (number == l->reference_capacity && !grow_references(l))
+	if (!make_room_for_reference(l))
 		return NULL;
 	l->references[l->reference_count++] = NULL;
 	value = read_scalar(l, type);
