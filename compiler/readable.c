@@ -203,7 +203,7 @@ static int put_all(struct rendering *r)
 
 	if (!is_whole)
 		code = beginning(code, room);
-	out->limit = limit - code.size - 2 * CUT_NOTE_MAX;
+	out->limit = limit - code.size - (size_t)2 * CUT_NOTE_MAX;
 	room = out->limit - r->start;
 	err = put_text(r);
 	if (err)
