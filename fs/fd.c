@@ -69,7 +69,7 @@ static int open_nameless(int dir, int flags, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-static int draft_name(char name[FD_DRAFT_NAME_SIZE])
+int fd_draft_new_name(char name[FD_DRAFT_NAME_SIZE])
 {
 	memcpy(name, draft_prefix, sizeof(draft_prefix));
 	return random_hex(name + sizeof(draft_prefix) - 1, NAME_DIGITS);
@@ -78,7 +78,7 @@ static int draft_name(char name[FD_DRAFT_NAME_SIZE])
 static int open_named(int dir, mode_t mode, char name[FD_DRAFT_NAME_SIZE])
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
-		int err = draft_name(name);
+		int err = fd_draft_new_name(name);
 		int fd;
 
 		if (err)
@@ -187,7 +187,7 @@ int fd_draft_name(struct fd_draft *draft)
 	if (draft->name[0])
 		return 0;
 	for (int i = 0; i < ATTEMPTS; i++) {
-		err = draft_name(name);
+		err = fd_draft_new_name(name);
 		if (!err)
 			err = link_nameless(draft->fd, draft->tmp, name);
 		if (err != -EEXIST)

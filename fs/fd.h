@@ -45,6 +45,8 @@ int fd_draft_name(struct fd_draft *draft);
 int fd_draft_replace(struct fd_draft *draft, int dir, const char *name);
 /* Closes it; what was neither linked nor replaced is gone. */
 void fd_draft_close(struct fd_draft *draft);
+/* A random name that a draft may have. */
+int fd_draft_new_name(char name[FD_DRAFT_NAME_SIZE]);
 /* Whether a draft may have this name in its tmp. */
 bool fd_draft_name_is(const char *name);
 

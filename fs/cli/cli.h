@@ -20,9 +20,11 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct command command_gc;
 extern const struct command command_mount;
 extern const struct command command_show;
 extern const struct command command_stats;
+extern const struct command command_undelete;
 
 /* "tacfs: COMMAND: SUBJECT: reason". Returns CLI_FAILURE. */
 int cli_fail(const char *command, const char *subject, int err);

@@ -13,6 +13,7 @@
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
 #include "fs/own.h"
+#include "fs/store/trash.h"
 
 int name_mkdir(struct mount *m, struct node *directory, const char *name,
 	       mode_t mode, struct caller *caller, struct found *found)
@@ -63,10 +64,9 @@ static int unlink_published(struct mount *m, struct node *directory,
 	int err;
 
 	if (!node)
-		return unlinkat(directory->directory.fd, name, 0) < 0 ? -errno
-								      : 0;
+		return trash_delete(m->store, directory->directory.fd, name);
 	pthread_rwlock_wrlock(&node->writing);
-	err = unlinkat(directory->directory.fd, name, 0) < 0 ? -errno : 0;
+	err = trash_delete(m->store, directory->directory.fd, name);
 	if (!err) {
 		commit_abandon(m, node, NULL);
 		tree_lock(&m->tree);

@@ -27,14 +27,9 @@ struct renaming {
 
 static int rename_stored(const struct renaming *r)
 {
-	int err = 0;
-
-	store_names_lock(r->m->store);
-	if (renameat2(r->from.directory->directory.fd, r->from.name,
-		      r->to.directory->directory.fd, r->to.name, r->flags) < 0)
-		err = -errno;
-	store_names_unlock(r->m->store);
-	return err;
+	return store_rename(r->m->store, r->from.directory->directory.fd,
+			    r->from.name, r->to.directory->directory.fd,
+			    r->to.name, r->flags);
 }
 
 static bool has_writing(const struct node *node)

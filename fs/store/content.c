@@ -11,6 +11,7 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/blocks.h"
+#include "fs/store/set_aside.h"
 #include "fs/store/state.h"
 
 enum {
@@ -383,21 +384,31 @@ void content_free(struct content *content)
 	free(content->seen);
 }
 
-bool content_is_there(const struct store *store, const struct content *content)
+static bool is_at_path(const struct store *store,
+		       const struct content_pack *pack)
+{
+	struct file_identity now;
+	char path[PACK_PATH_SIZE];
+	struct stat st;
+
+	pack_path(&pack->id, path);
+	if (fstatat(store->packs, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	now = identity_of(&st);
+	return !pack->reused || identity_same_file(&now, &pack->identity);
+}
+
+bool content_is_there(struct store *store, const struct content *content,
+		      bool placed)
 {
 	for (size_t i = 0; i < content->pack_count; i++) {
 		const struct content_pack *pack = &content->packs[i];
-		struct file_identity now;
-		char path[PACK_PATH_SIZE];
-		struct stat st;
 
-		if (!pack->reused)
+		if (!pack->reused && !placed)
 			continue;
-		pack_path(&pack->id, path);
-		if (fstatat(store->packs, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return false;
-		now = identity_of(&st);
-		if (!identity_same_file(&now, &pack->identity))
+		if (!is_at_path(store, pack) &&
+		    (bring_back_pack(store, &pack->id) ||
+		     !is_at_path(store, pack)))
 			return false;
 	}
 	return true;

@@ -46,7 +46,11 @@ int content_store(struct store *store, int fd, uint64_t size, bool reuse,
 		  struct content *content);
 void content_free(struct content *content);
 
-/* Whether all packs that were reused are still where they were found. */
-bool content_is_there(const struct store *store, const struct content *content);
+/*
+ * Whether all packs that were reused are still where they were found, and with
+ * `placed` the new ones, too. What a collector has set aside is brought back.
+ */
+bool content_is_there(struct store *store, const struct content *content,
+		      bool placed);
 
 #endif

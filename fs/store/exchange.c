@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "fs/store/guard.h"
 #include "fs/store/version_state.h"
 
 static int inode_of(const struct fd_draft *draft, ino_t *inode)
@@ -26,19 +27,32 @@ static int swap(const struct fd_draft *draft, int dir, const char *name)
 	return 0;
 }
 
+/* What is under the draft's name is needed: it was published by somebody. */
+static int swap_guarded(struct store *store, const struct fd_draft *draft,
+			int dir, const char *name)
+{
+	struct guard guard;
+	int err = guard_begin(store, draft->tmp, draft->name, &guard);
+
+	if (!err)
+		err = swap(draft, dir, name);
+	guard_end(&guard);
+	return err;
+}
+
 /*
  * Puts back what came out, until what comes out is what was put in last: then
  * the name shows the newest there is. Under the draft's name is what is left.
  */
-static int put_back(struct fd_draft *draft, int dir, const char *name,
-		    ino_t put)
+static int put_back(const struct version *expected, struct fd_draft *draft,
+		    int dir, const char *name, ino_t put)
 {
 	ino_t out = 0;
 	ino_t next = 0;
 	int err = inode_of(draft, &out);
 
 	while (!err) {
-		err = swap(draft, dir, name);
+		err = swap_guarded(expected->store, draft, dir, name);
 		if (!err)
 			err = inode_of(draft, &next);
 		if (err || next == put)
@@ -62,7 +76,7 @@ static int exchange(const struct version *expected, int dir, const char *name,
 		return err == -ENOENT ? -EAGAIN : err;
 	if (version_is_in(expected, draft->tmp, draft->name))
 		return 0; /* closing the draft unlinks it */
-	return put_back(draft, dir, name, put);
+	return put_back(expected, draft, dir, name, put);
 }
 
 int exchange_expected(const struct version *expected, int dir, const char *name,

@@ -11,6 +11,7 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/quarantine.h"
+#include "fs/store/set_aside.h"
 #include "fs/store/state.h"
 
 enum { ARENA_SPARE = 4096, BITS = 8, REOPENS = 2 };
@@ -26,12 +27,18 @@ void pack_path(const struct digest *id, char path[PACK_PATH_SIZE])
 }
 
 /* What else than a file of ours may be at the path is not a pack: -ENOENT. */
-static int open_file(struct store *store, const char *path, struct pack *pack)
+static int open_file(struct store *store, const struct digest *id,
+		     const char *path, struct pack *pack)
 {
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	char aside[SET_ASIDE_PATH_SIZE];
 	struct stat st;
 
-	pack->fd = openat(store->packs, path,
-			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	pack->fd = openat(store->packs, path, flags);
+	if (pack->fd < 0 && errno == ENOENT) {
+		set_aside_path(id, aside);
+		pack->fd = openat(store->trash, aside, flags);
+	}
 	if (pack->fd < 0)
 		return errno == ELOOP || errno == EACCES || errno == ENOTDIR
 			       ? -ENOENT
@@ -93,7 +100,7 @@ static int load(struct store *store, const struct digest *id, const char *path,
 		struct pack *pack)
 {
 	struct pack_trailer trailer;
-	int err = open_file(store, path, pack);
+	int err = open_file(store, id, path, pack);
 
 	if (!err)
 		err = read_ends(pack, id, &trailer);

@@ -22,7 +22,10 @@ static void set_publisher(const struct store *store, struct manifest_meta *meta)
 	meta->gid = getegid();
 }
 
-/* The manifest as a draft, and the version that it will be. */
+/*
+ * The manifest as a draft, and the version that it will be. The draft has a
+ * name in intents/, so from here on no collector takes what it needs.
+ */
 static int draft_manifest(struct store *store, const struct manifest *m,
 			  struct fd_draft *draft, struct version **version)
 {
@@ -34,9 +37,11 @@ static int draft_manifest(struct store *store, const struct manifest *m,
 	if (!err)
 		err = version_parse(store, text.bytes, text.size, &v, &why);
 	if (!err)
-		err = fd_draft_open(store->tmp, store->file_mode, draft);
+		err = fd_draft_open(store->intents, store->file_mode, draft);
 	if (!err)
 		err = fd_write_at(draft->fd, text.bytes, text.size, 0);
+	if (!err && m->pack_count)
+		err = fd_draft_name(draft);
 	writer_free(&text);
 	if (err) {
 		version_put(v);
@@ -140,6 +145,15 @@ static int place(struct store *store, const struct publication *p,
 	return err ? err : place_manifest(store, p, manifest);
 }
 
+/* Whether a collector took the publication for one that was given up. */
+static bool is_expired(const struct fd_draft *draft)
+{
+	struct stat st;
+
+	return draft->fd >= 0 && draft->name[0] && fstat(draft->fd, &st) == 0 &&
+	       !st.st_nlink;
+}
+
 /* `content` has no blocks when the manifest holds it, or shares all of it. */
 static int publish_manifest(struct store *store, const struct publication *p,
 			    const struct content *content,
@@ -150,8 +164,12 @@ static int publish_manifest(struct store *store, const struct publication *p,
 	struct stat st;
 	int err = draft_manifest(store, m, &draft, &version);
 
+	if (!err && !content_is_there(store, content, false))
+		err = -ESTALE;
 	if (!err)
 		err = place(store, p, content, &draft);
+	if (err == -ENOENT && is_expired(&draft))
+		err = -ESTALE;
 	if (!err && fstat(draft.fd, &st) < 0)
 		err = -errno;
 	fd_draft_close(&draft);
@@ -228,8 +246,9 @@ static int publish_inline(struct store *store, const struct publication *p,
 }
 
 /*
- * Once. `lost` tells that a pack that was reused went away meanwhile: then *out
- * is placed, but cannot be read.
+ * Once. -ESTALE when a pack that was to be reused went away meanwhile, and
+ * nothing is placed. `lost` tells that it went away later, after hours in which
+ * this process was stopped: then *out is placed, but cannot be read.
  */
 static int publish_once(struct store *store, const struct publication *p,
 			bool reuse, struct version **out, bool *lost)
@@ -241,7 +260,7 @@ static int publish_once(struct store *store, const struct publication *p,
 	if (!err)
 		err = publish_content(store, p, &content, out);
 	if (!err)
-		*lost = !content_is_there(store, &content);
+		*lost = !content_is_there(store, &content, true);
 	content_free(&content);
 	return err;
 }
@@ -254,6 +273,8 @@ static int publish_blocks(struct store *store, const struct publication *p,
 	bool lost = false;
 	int err = publish_once(store, p, true, &first, &lost);
 
+	if (err == -ESTALE)
+		err = publish_once(store, p, false, &first, &lost);
 	if (err)
 		return err;
 	if (!lost) {

@@ -17,22 +17,27 @@
 #include "fs/store/block_cache.h"
 #include "fs/store/block_index.h"
 #include "fs/store/format.h"
+#include "fs/store/moves.h"
 #include "fs/store/pack_pool.h"
 #include "fs/store/store.h"
 
 struct store {
 	int root;
-	int space; /* refs/<namespace> */
+	int space;	/* refs/<namespace> */
+	char name[256]; /* of the namespace */
 	int refs;
 	int packs;
 	int tmp;
 	int quarantine;
+	int intents;
+	int trash;
 	struct format format;
 	uid_t uid;	  /* who we are: the publisher, and trusted */
 	mode_t file_mode; /* of manifests and packs */
 	mode_t dir_mode;
 	bool has_journal; /* see durable.h */
 	pthread_mutex_t names;
+	struct moves moves;
 	const struct log *log;
 	struct pack_pool pool;
 	struct block_cache cache;

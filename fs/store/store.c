@@ -14,13 +14,13 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/durable.h"
+#include "fs/store/guard.h"
 #include "fs/store/state.h"
 
 enum { DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
 /* Directories that nothing keeps open yet. */
-static const char *const later_parts[] = { "index", "trash", "intents",
-					   "stats" };
+static const char *const later_parts[] = { "index", "stats" };
 
 /* One line that says why store_open() fails. */
 struct reason {
@@ -84,6 +84,12 @@ static int open_layout(struct store *store, const char *space,
 	if (!err)
 		err = open_part(store, store->root, "quarantine",
 				&store->quarantine, why);
+	if (!err)
+		err = open_part(store, store->root, "intents", &store->intents,
+				why);
+	if (!err)
+		err = open_part(store, store->root, "trash", &store->trash,
+				why);
 	if (!err)
 		err = open_part(store, store->root, "packs", &store->packs,
 				why);
@@ -219,6 +225,7 @@ static int open_all(struct store *store, const char *path,
 	if (!space_allowed(space))
 		return refuse(why, -EINVAL, "'%s' cannot name a namespace",
 			      space);
+	snprintf(store->name, sizeof(store->name), "%s", space);
 	err = open_root(store, path, config->create, why);
 	if (!err)
 		err = load_format(store, config->create, why);
@@ -232,13 +239,15 @@ static int open_all(struct store *store, const char *path,
 	block_cache_init(&store->cache);
 	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
+	moves_init(&store->moves);
 	return 0;
 }
 
 static void close_fds(struct store *store)
 {
-	const int fds[] = { store->root,  store->space, store->refs,
-			    store->packs, store->tmp,	store->quarantine };
+	const int fds[] = { store->root,    store->space, store->refs,
+			    store->packs,   store->tmp,	  store->quarantine,
+			    store->intents, store->trash };
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
@@ -256,6 +265,7 @@ int store_open(const char *path, const struct store_config *config,
 		return refuse(&reason, -ENOMEM, "out of memory");
 	made->root = made->space = made->refs = -1;
 	made->packs = made->tmp = made->quarantine = -1;
+	made->intents = made->trash = -1;
 	made->uid = geteuid();
 	made->log = config->log;
 	err = open_all(made, path, config, &reason);
@@ -270,6 +280,7 @@ int store_open(const char *path, const struct store_config *config,
 
 void store_close(struct store *store)
 {
+	moves_free(store);
 	block_index_free(&store->index);
 	block_cache_free(&store->cache);
 	pack_pool_free(&store->pool);
@@ -306,6 +317,22 @@ void store_names_lock(struct store *store)
 void store_names_unlock(struct store *store)
 {
 	pthread_mutex_unlock(&store->names);
+}
+
+int store_rename(struct store *store, int from_dir, const char *from,
+		 int to_dir, const char *to, unsigned flags)
+{
+	struct guard guard;
+	int err = guard_begin(store, from_dir, from, &guard);
+
+	if (err)
+		return err;
+	store_names_lock(store);
+	if (renameat2(from_dir, from, to_dir, to, flags) < 0)
+		err = -errno;
+	store_names_unlock(store);
+	guard_end(&guard);
+	return err;
 }
 
 bool store_trusts(const struct store *store, uid_t uid)

@@ -50,6 +50,13 @@ const struct log *store_log(const struct store *store);
 void store_names_lock(struct store *store);
 void store_names_unlock(struct store *store);
 
+/*
+ * renameat2() of a name below refs/ to another, so that nobody who looks at the
+ * whole tree misses it. Returns 0 or a negative errno.
+ */
+int store_rename(struct store *store, int from_dir, const char *from,
+		 int to_dir, const char *to, unsigned flags);
+
 /* Whether what this uid published may be served: itself, and root. */
 bool store_trusts(const struct store *store, uid_t uid);
 

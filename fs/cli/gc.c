@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/cli/cli.h"
+#include "fs/cli/progress.h"
+#include "fs/store/collect.h"
+#include "fs/store/trash.h"
+
+enum { OPTION_DRY_RUN = CLI_LONG_ONLY, OPTION_GRACE, OPTION_KEEP, OPTION_JSON };
+
+struct request {
+	struct collect_options options;
+	bool json;
+	const char *path;
+};
+
+static void on_progress(void *context, size_t files)
+{
+	progress_show(context, "gc: %zu files", files);
+}
+
+static int print_json(const struct collect_result *r)
+{
+	json_t *object =
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "files",
+			  (json_int_t)r->files, "packs", (json_int_t)r->packs,
+			  "expired_files", (json_int_t)r->expired_files,
+			  "set_aside_packs", (json_int_t)r->set_aside_packs,
+			  "set_aside_bytes", (json_int_t)r->set_aside_bytes,
+			  "restored_packs", (json_int_t)r->restored_packs,
+			  "deleted_packs", (json_int_t)r->deleted_packs,
+			  "deleted_bytes", (json_int_t)r->deleted_bytes);
+
+	if (!object)
+		return cli_fail("gc", "--json", -ENOMEM);
+	json_dumpf(object, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(object);
+	return cli_end_output("gc");
+}
+
+static int print_text(const struct collect_result *r, bool dry_run)
+{
+	const char *would = dry_run ? "would be " : "";
+
+	printf("%zu files need %zu packs\n", r->files, r->packs);
+	printf("%zu deleted files %sforgotten for good\n", r->expired_files,
+	       would);
+	printf("%zu packs, %" PRIu64 " bytes, %sset aside\n",
+	       r->set_aside_packs, r->set_aside_bytes, would);
+	if (r->restored_packs)
+		printf("%zu packs %sbrought back\n", r->restored_packs, would);
+	printf("%zu packs, %" PRIu64 " bytes, %sdeleted\n", r->deleted_packs,
+	       r->deleted_bytes, would);
+	return cli_end_output("gc");
+}
+
+static int collect(const struct request *r)
+{
+	const struct store_config config = { .create = false };
+	struct progress progress = progress_start(!r->json);
+	struct collect_options options = r->options;
+	struct collect_result result;
+	struct store *store;
+	char why[512] = "";
+	int err = store_open(r->path, &config, &store, why, sizeof(why));
+
+	if (err)
+		return cli_fail_why("gc", r->path, why);
+	options.progress = on_progress;
+	options.context = &progress;
+	err = store_collect(store, &options, &result);
+	progress_end(&progress);
+	store_close(store);
+	if (err)
+		return cli_fail_why("gc", r->path, result.trouble);
+	return r->json ? print_json(&result)
+		       : print_text(&result, options.dry_run);
+}
+
+static int take_seconds(const char *option, const char *text, int64_t *seconds)
+{
+	char *end;
+	long long value;
+
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (errno || end == text || *end || value < 0 || value > INT32_MAX)
+		return cli_usage("gc", "--%s=%s is not a number of seconds",
+				 option, text);
+	*seconds = value;
+	return CLI_OK;
+}
+
+static int take_option(int c, struct request *r, char **argv)
+{
+	switch (c) {
+	case OPTION_DRY_RUN:
+		r->options.dry_run = true;
+		return CLI_OK;
+	case OPTION_JSON:
+		r->json = true;
+		return CLI_OK;
+	case OPTION_GRACE:
+		return take_seconds("grace", optarg, &r->options.grace);
+	case OPTION_KEEP:
+		return take_seconds("keep", optarg, &r->options.keep);
+	default:
+		return cli_bad_option(argv);
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
+		{ "grace", required_argument, NULL, OPTION_GRACE },
+		{ "keep", required_argument, NULL, OPTION_KEEP },
+		{ "json", no_argument, NULL, OPTION_JSON },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct request r = { .options = { .grace = COLLECT_GRACE_SECONDS,
+					  .keep = TRASH_SECONDS } };
+	int status = CLI_OK;
+	int c;
+
+	opterr = 0;
+	while (!status && (c = getopt_long(argc, argv, "", options, NULL)) > 0)
+		status = take_option(c, &r, argv);
+	if (status)
+		return status;
+	if (argc - optind != 1)
+		return cli_usage("gc", "one STORE is needed");
+	r.path = argv[optind];
+	return collect(&r);
+}
+
+const struct command command_gc = {
+	.name = "gc",
+	.summary = "delete what nothing in a store needs any more",
+	.help = "usage: tacfs gc [--dry-run] [--grace=SECONDS] "
+		"[--keep=SECONDS] [--json] STORE\n"
+		"\n"
+		"Forgets files that were deleted long ago, sets packs aside "
+		"that no\n"
+		"file needs, and deletes those that an earlier run set aside. "
+		"Others\n"
+		"may use the store meanwhile.\n"
+		"\n"
+		"  --dry-run        only say what would be done\n"
+		"  --grace=SECONDS  between setting aside and deleting: 3600; "
+		"with 0\n"
+		"                   both are done now\n"
+		"  --keep=SECONDS   how long deleted files can be undeleted: "
+		"604800\n"
+		"  --json           the numbers as a JSON object\n",
+	.run = run,
+};

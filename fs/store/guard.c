@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/store/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs/store/collector.h"
+#include "fs/store/moves.h"
+#include "fs/store/state.h"
+
+enum { ATTEMPTS = 4 };
+
+bool guard_is_needed(const struct store *store)
+{
+	return faccessat(store->intents, COLLECTOR_NAME, F_OK,
+			 AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int link_manifest(struct guard *guard, int dir, const char *name)
+{
+	char link[FD_DRAFT_NAME_SIZE];
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		int err = fd_draft_new_name(link);
+
+		if (err)
+			return err;
+		if (linkat(dir, name, guard->store->intents, link, 0) == 0) {
+			memcpy(guard->link, link, sizeof(link));
+			return 0;
+		}
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+int guard_begin(struct store *store, int dir, const char *name,
+		struct guard *guard)
+{
+	struct stat st;
+	int err = -EPERM;
+
+	*guard = (struct guard){ .store = store };
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (S_ISREG(st.st_mode))
+		err = link_manifest(guard, dir, name);
+	if (!err || err == -ENOENT)
+		return err;
+	/* A directory, or a file system without links. */
+	err = moves_begin(store);
+	guard->moves = !err;
+	return err;
+}
+
+void guard_end(struct guard *guard)
+{
+	if (guard->moves)
+		moves_end(guard->store);
+	if (guard->link[0] && !guard_is_needed(guard->store))
+		unlinkat(guard->store->intents, guard->link, 0);
+}

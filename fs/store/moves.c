@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/store/moves.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "codec/digest.h"
+#include "codec/le.h"
+#include "fs/fd.h"
+#include "fs/own.h"
+#include "fs/random.h"
+#include "fs/store/state.h"
+
+enum { DIGITS = 16 };
+
+struct record {
+	le64 begun;
+	le64 ended;
+};
+static_assert(sizeof(struct record) == 16, "the record of moves");
+
+static const char prefix[] = "moves-";
+
+void moves_init(struct moves *moves)
+{
+	*moves = (struct moves){ .fd = -1 };
+	pthread_mutex_init(&moves->lock, NULL);
+}
+
+void moves_free(struct store *store)
+{
+	struct moves *moves = &store->moves;
+
+	if (moves->fd >= 0) {
+		if (moves->begun == moves->ended)
+			unlinkat(store->intents, moves->name, 0);
+		close(moves->fd);
+	}
+	pthread_mutex_destroy(&moves->lock);
+}
+
+static int write_record(const struct moves *moves)
+{
+	const struct record record = { le64_of(moves->begun),
+				       le64_of(moves->ended) };
+
+	return fd_write_at(moves->fd, &record, sizeof(record), 0);
+}
+
+/* On a network file system only what is synchronous is seen by others. */
+static int open_record(struct store *store, const char *name)
+{
+	int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+	int fd = openat(store->intents, name,
+			flags | (store->has_journal ? 0 : O_DSYNC),
+			store->file_mode);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Also when a collector took the file for one that nobody has any more. */
+static int need_record(struct store *store)
+{
+	struct moves *moves = &store->moves;
+	char digits[DIGITS + 1];
+	struct stat st;
+	int err;
+
+	if (moves->fd >= 0 && fstat(moves->fd, &st) == 0 && st.st_nlink)
+		return 0;
+	err = random_hex(digits, DIGITS);
+	if (err)
+		return err;
+	if (moves->fd >= 0)
+		close(moves->fd);
+	snprintf(moves->name, sizeof(moves->name), "%s%s", prefix, digits);
+	moves->fd = open_record(store, moves->name);
+	return moves->fd < 0 ? moves->fd : 0;
+}
+
+int moves_begin(struct store *store)
+{
+	struct moves *moves = &store->moves;
+	int err;
+
+	pthread_mutex_lock(&moves->lock);
+	err = need_record(store);
+	if (!err) {
+		moves->begun++;
+		err = write_record(moves);
+		if (err)
+			moves->begun--;
+	}
+	pthread_mutex_unlock(&moves->lock);
+	return err;
+}
+
+void moves_end(struct store *store)
+{
+	struct moves *moves = &store->moves;
+
+	pthread_mutex_lock(&moves->lock);
+	moves->ended++;
+	/* If it fails, a collector waits in vain, and deletes nothing. */
+	(void)write_record(moves);
+	pthread_mutex_unlock(&moves->lock);
+}
+
+static int look_at(int dir, const char *name, struct moves_state *state)
+{
+	AUTO_CLOSE int fd = openat(
+		dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct record record;
+	int err;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	err = fd_read_at(fd, &record, sizeof(record), 0);
+	if (err == -ENODATA)
+		return 0; /* just made: nothing has moved */
+	if (err)
+		return err;
+	if (le64_get(record.begun) != le64_get(record.ended))
+		state->under_way = true;
+	/* A sum, since a directory is listed in any order. */
+	state->digest += check_of(name, strlen(name), le64_get(record.begun));
+	return 0;
+}
+
+int moves_look(struct store *store, struct moves_state *state)
+{
+	AUTO_CLOSEDIR DIR *stream = NULL;
+	int dir =
+		openat(store->intents, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+	int err = 0;
+
+	*state = (struct moves_state){ 0 };
+	if (dir < 0)
+		return -errno;
+	stream = fdopendir(dir);
+	if (!stream) {
+		err = -errno;
+		close(dir);
+		return err;
+	}
+	while (!err && (errno = 0, entry = readdir(stream)))
+		if (strncmp(entry->d_name, prefix, sizeof(prefix) - 1) == 0)
+			err = look_at(dir, entry->d_name, state);
+	return err ? err : -errno;
+}

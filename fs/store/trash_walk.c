@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs/own.h"
+#include "fs/store/guard.h"
+#include "fs/store/state.h"
+#include "fs/store/trash.h"
+
+enum {
+	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	STAMP_MAX = 64
+};
+
+/*
+ * In the trash a directory stands for each component of a path, the last one
+ * included; the files in it are the manifests that had this path.
+ */
+struct walk {
+	struct store *store;
+	struct trash_restored *result; /* of a restoration */
+	int64_t before;		       /* of an expiration */
+	bool dry_run;
+	size_t *expired;
+};
+
+static int open_stream(int parent, const char *name, DIR **stream)
+{
+	int dir = openat(parent, name, DIR_FLAGS);
+
+	if (dir < 0)
+		return -errno;
+	*stream = fdopendir(dir);
+	if (*stream)
+		return 0;
+	close(dir);
+	return -ENOMEM;
+}
+
+static bool is_file(int dir, const char *name, struct stat *st)
+{
+	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st->st_mode);
+}
+
+static int expire_tree(const struct walk *w, int parent, const char *name);
+
+static int expire_entry(const struct walk *w, int dir, const char *name)
+{
+	struct stat st;
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	if (!is_file(dir, name, &st))
+		return expire_tree(w, dir, name);
+	if (st.st_ctim.tv_sec >= w->before)
+		return 0;
+	if (!w->dry_run && unlinkat(dir, name, 0) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	++*w->expired;
+	return 0;
+}
+
+/* Empty directories go with what was in them. */
+static int expire_tree(const struct walk *w, int parent, const char *name)
+{
+	AUTO_CLOSEDIR DIR *stream = NULL;
+	struct dirent *entry;
+	int err = open_stream(parent, name, &stream);
+
+	if (err)
+		return err == -ENOENT || err == -ENOTDIR || err == -ELOOP ? 0
+									  : err;
+	while (!err && (entry = readdir(stream)))
+		err = expire_entry(w, dirfd(stream), entry->d_name);
+	if (!err && !w->dry_run)
+		unlinkat(parent, name, AT_REMOVEDIR);
+	return err;
+}
+
+int trash_expire(struct store *store, int64_t before, bool dry_run,
+		 size_t *files)
+{
+	const struct walk w = {
+		.store = store,
+		.before = before,
+		.dry_run = dry_run,
+		.expired = files,
+	};
+
+	return expire_tree(&w, store->trash, "refs");
+}
+
+/* The newest of the manifests that a name had; false when it had none. */
+static bool newest_of(DIR *stream, char stamp[STAMP_MAX])
+{
+	struct dirent *entry;
+	struct stat st;
+
+	stamp[0] = '\0';
+	rewinddir(stream);
+	while ((entry = readdir(stream)))
+		if (strlen(entry->d_name) < STAMP_MAX &&
+		    strcmp(entry->d_name, stamp) > 0 &&
+		    is_file(dirfd(stream), entry->d_name, &st))
+			memcpy(stamp, entry->d_name, strlen(entry->d_name) + 1);
+	return stamp[0] != '\0';
+}
+
+static int make_parents(const struct store *store, char *path)
+{
+	for (char *end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
+		int err;
+
+		*end = '\0';
+		err = store_make_dir(store, store->space, path);
+		*end = '/';
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* -EEXIST when the path has something by now. */
+static int move_back(struct store *store, int dir, const char *stamp,
+		     char *path)
+{
+	struct guard guard;
+	int err = make_parents(store, path);
+
+	if (!err)
+		err = guard_begin(store, dir, stamp, &guard);
+	if (err)
+		return err;
+	if (linkat(dir, stamp, store->space, path, 0) < 0)
+		err = -errno;
+	if (err == -EPERM || err == -EOPNOTSUPP) {
+		err = 0;
+		if (renameat2(dir, stamp, store->space, path,
+			      RENAME_NOREPLACE) < 0)
+			err = -errno;
+	} else if (!err) {
+		unlinkat(dir, stamp, 0);
+	}
+	guard_end(&guard);
+	return err;
+}
+
+static int restore_file(const struct walk *w, int dir, const char *stamp,
+			char *path)
+{
+	struct trash_restored *result = w->result;
+	int err = 0;
+
+	if (!w->dry_run)
+		err = move_back(w->store, dir, stamp, path);
+	else if (faccessat(w->store->space, path, F_OK, AT_SYMLINK_NOFOLLOW) ==
+		 0)
+		err = -EEXIST;
+	if (err == -EEXIST) {
+		result->taken++;
+		return 0;
+	}
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	result->files++;
+	if (result->restored)
+		result->restored(result->context, path);
+	return 0;
+}
+
+static int restore_tree(const struct walk *w, int parent, const char *name,
+			char path[PATH_MAX], size_t size);
+
+static int restore_below(const struct walk *w, DIR *stream, char path[PATH_MAX],
+			 size_t size)
+{
+	struct dirent *entry;
+	int err = 0;
+
+	rewinddir(stream);
+	while (!err && (entry = readdir(stream))) {
+		const char *name = entry->d_name;
+		struct stat st;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+		    is_file(dirfd(stream), name, &st))
+			continue;
+		err = restore_tree(w, dirfd(stream), name, path, size);
+	}
+	return err;
+}
+
+/* `path` has `size` characters, and becomes that of `name` meanwhile. */
+static int restore_tree(const struct walk *w, int parent, const char *name,
+			char path[PATH_MAX], size_t size)
+{
+	AUTO_CLOSEDIR DIR *stream = NULL;
+	char stamp[STAMP_MAX];
+	size_t longer;
+	int err = open_stream(parent, name, &stream);
+
+	if (err)
+		return err == -ENOENT || err == -ENOTDIR ? 0 : err;
+	longer = size + (size_t)snprintf(path + size, PATH_MAX - size, "%s%s",
+					 size ? "/" : "", name);
+	if (longer >= PATH_MAX)
+		return -ENAMETOOLONG;
+	if (newest_of(stream, stamp))
+		err = restore_file(w, dirfd(stream), stamp, path);
+	if (!err)
+		err = restore_below(w, stream, path, longer);
+	path[size] = '\0';
+	return err;
+}
+
+static bool is_path(const char *path)
+{
+	while (*path) {
+		size_t size = strcspn(path, "/");
+
+		if (!size || (size == 1 && path[0] == '.') ||
+		    (size == 2 && path[0] == '.' && path[1] == '.'))
+			return false;
+		path += size;
+		if (*path && !*++path)
+			return false;
+	}
+	return true;
+}
+
+int trash_restore(struct store *store, const char *path,
+		  struct trash_restored *result)
+{
+	const struct walk w = { .store = store,
+				.result = result,
+				.dry_run = result->dry_run };
+	char place[PATH_MAX], whole[PATH_MAX] = "";
+	AUTO_CLOSEDIR DIR *stream = NULL;
+	char stamp[STAMP_MAX];
+	int err;
+
+	if (!is_path(path))
+		return -EINVAL;
+	if ((size_t)snprintf(place, sizeof(place), "refs/%s%s%s", store->name,
+			     *path ? "/" : "", path) >= sizeof(place))
+		return -ENAMETOOLONG;
+	err = open_stream(store->trash, place, &stream);
+	if (err)
+		return err;
+	snprintf(whole, sizeof(whole), "%s", path);
+	if (*path && newest_of(stream, stamp))
+		err = restore_file(&w, dirfd(stream), stamp, whole);
+	if (!err)
+		err = restore_below(&w, stream, whole, strlen(path));
+	return !err && !result->files && !result->taken ? -ENOENT : err;
+}
