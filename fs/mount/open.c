@@ -118,7 +118,9 @@ static int verify_named(struct mount *m, const struct place *place,
 	return err;
 }
 
-static int verify(struct mount *m, struct node *node, const struct place *place)
+/* *held is to be let go, and put. */
+static int verify(struct mount *m, struct node *node, const struct place *place,
+		  struct version **held)
 {
 	struct version *v = file_version(node);
 	int err;
@@ -129,8 +131,21 @@ static int verify(struct mount *m, struct node *node, const struct place *place)
 			     place->name);
 	if (!err && artifact_kind_of(place->name) == ARTIFACT_INDEX)
 		err = verify_named(m, place, v);
-	version_put(v);
+	if (!err)
+		err = version_hold(m->store, v);
+	if (err)
+		version_put(v);
+	else
+		*held = v;
 	return err;
+}
+
+static void drop_held(struct mount *m, struct version *held)
+{
+	if (!held)
+		return;
+	version_let_go(m->store, held);
+	version_put(held);
 }
 
 static bool is_current(struct node *node, const struct place *place)
@@ -152,17 +167,24 @@ static int open_published(struct mount *m, struct node *node, int flags,
 			  const struct place *place, bool repeated,
 			  struct caller *caller, struct handle **out)
 {
+	struct version *held = NULL;
 	int err = 0;
 
 	if (!tree_is_attached(&m->tree, node) || !file_is_worked_on(node)) {
 		if (!repeated && !is_current(node, place))
 			err = -ESTALE;
 		else
-			err = verify(m, node, place);
+			err = verify(m, node, place, &held);
 	}
 	if (!repeated && (err == -ENOENT || err == -ESTALE))
 		return retry_ask(m, caller->thread, place->name, node, false);
-	return err ? err : open_worked_on(m, node, flags, caller, out);
+	if (!err)
+		err = open_worked_on(m, node, flags, caller, out);
+	if (err)
+		drop_held(m, held);
+	else
+		(*out)->held = held;
+	return err;
 }
 
 static bool is_shown(const struct node *node, const struct place *place)
@@ -488,6 +510,7 @@ void handle_release(struct mount *m, struct handle *h)
 		rendering_close(h->node);
 	else
 		release_file(m, h->node, h->writes);
+	drop_held(m, h->held);
 	node_drop(&m->tree, h->node);
 	free(h);
 }

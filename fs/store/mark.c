@@ -78,7 +78,12 @@ static int read_manifest(struct mark *mark, int fd, size_t size)
 	err = fd_read_at(fd, bytes, size, 0);
 	if (!err)
 		err = add_packs(mark, bytes, size);
-	return err == -ENODATA || err == -EBADMSG ? 0 : err;
+	if (err)
+		return err == -ENODATA || err == -EBADMSG ? 0 : err;
+	mark->files++;
+	if (mark->progress)
+		mark->progress(mark->context, mark->files);
+	return 0;
 }
 
 static int mark_file(struct mark *mark, int dir, const char *name)
@@ -102,12 +107,7 @@ static int mark_file(struct mark *mark, int dir, const char *name)
 	if (err == -ENOTSUP)
 		return complain(mark, dir, name, err,
 				"it is of a newer program");
-	if (err)
-		return complain(mark, dir, name, err, strerror(-err));
-	mark->files++;
-	if (mark->progress)
-		mark->progress(mark->context, mark->files);
-	return 0;
+	return err ? complain(mark, dir, name, err, strerror(-err)) : 0;
 }
 
 static int mark_tree(struct mark *mark, int parent, const char *name);

@@ -16,9 +16,11 @@ int pack_pool_init(struct pack_pool *pool)
 	int err;
 
 	*pool = (struct pack_pool){ .count_limit = COUNT_MAX };
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
-	    files.rlim_cur / 4 < COUNT_MAX)
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		files.rlim_cur = 4 * COUNT_MIN;
+	if (files.rlim_cur / 4 < COUNT_MAX)
 		pool->count_limit = files.rlim_cur / 4;
+	pool->held_limit = files.rlim_cur / 2;
 	if (pool->count_limit < COUNT_MIN)
 		pool->count_limit = COUNT_MIN;
 	err = pthread_mutex_init(&pool->lock, NULL);
@@ -143,6 +145,16 @@ static void forget(struct store *store, struct pack *pack)
 		unlist(pool, pack);
 	pthread_mutex_unlock(&pool->lock);
 	pack_pool_put(store, pack);
+}
+
+bool pack_pool_has_room(struct pack_pool *pool)
+{
+	bool room;
+
+	pthread_mutex_lock(&pool->lock);
+	room = pool->count < pool->held_limit;
+	pthread_mutex_unlock(&pool->lock);
+	return room;
 }
 
 void pack_pool_shrink(struct pack_pool *pool)

@@ -25,6 +25,7 @@ struct pack_pool {
 	struct pack *oldest;
 	size_t count;
 	size_t count_limit;
+	size_t held_limit;
 	size_t memory;
 };
 
@@ -38,6 +39,11 @@ void pack_pool_free(struct pack_pool *pool);
 int pack_pool_get(struct store *store, const struct digest *id, bool fresh,
 		  struct pack **out);
 void pack_pool_put(struct store *store, struct pack *pack);
+
+/* Whether many more packs may be kept open; half of the descriptors are
+ * others'.
+ */
+bool pack_pool_has_room(struct pack_pool *pool);
 
 /* Closes what nobody uses, to have descriptors and memory for others. */
 void pack_pool_shrink(struct pack_pool *pool);

@@ -56,6 +56,14 @@ int version_verify(struct store *store, struct version *v, int dir,
 		   const char *name);
 
 /*
+ * Keeps what was just verified readable, whatever is collected meanwhile, until
+ * version_let_go(); nested, from any thread. Returns 0; -ENOENT when it has
+ * been collected already.
+ */
+int version_hold(struct store *store, struct version *v);
+void version_let_go(struct store *store, struct version *v);
+
+/*
  * Reads content. Returns how many bytes, short only at the end of the file;
  * -EIO when a block cannot be read any more. Every byte was checked.
  */

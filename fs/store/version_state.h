@@ -36,6 +36,9 @@ struct version_check {
 	struct version_proof *proof;
 	size_t proof_count;
 	size_t proof_capacity;
+	struct pack **held; /* the packs of the proof, or NULL */
+	size_t held_count;
+	size_t holders;
 };
 
 struct version {
