@@ -19,9 +19,10 @@ struct request {
 	const char *path;
 };
 
-static void on_progress(void *context, size_t files)
+static bool on_progress(void *context, size_t files)
 {
 	progress_show(context, "gc: %zu files", files);
+	return true;
 }
 
 static int print_json(const struct collect_result *r)

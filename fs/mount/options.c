@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs/mount/janitor.h"
+
 enum { KEY_FOREGROUND, KEY_DEBUG, KEY_IGNORED, KEY_PASSED };
 
 /* What fuse_opt hands to each call. */
@@ -17,6 +19,7 @@ struct parsing {
 	struct mount_options *o;
 	char *uid;
 	char *gid;
+	char *collect;
 	char *why;
 	size_t why_size;
 };
@@ -24,6 +27,7 @@ struct parsing {
 static const struct fuse_opt specification[] = {
 	{ "uid=%s", offsetof(struct parsing, uid), 0 },
 	{ "gid=%s", offsetof(struct parsing, gid), 0 },
+	{ "collect=%s", offsetof(struct parsing, collect), 0 },
 	FUSE_OPT_KEY("-f", KEY_FOREGROUND),
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
@@ -83,8 +87,8 @@ static int take(void *data, const char *argument, int key,
 	}
 }
 
-static int parse_id(const char *option, const char *text, uint32_t *id,
-		    struct parsing *p)
+static int parse_number(const char *option, const char *text, uint32_t *id,
+			struct parsing *p)
 {
 	char *end;
 	unsigned long value;
@@ -105,10 +109,12 @@ static int parse_id(const char *option, const char *text, uint32_t *id,
 
 static int check(struct parsing *p)
 {
-	int err = parse_id("uid", p->uid, &p->o->uid, p);
+	int err = parse_number("uid", p->uid, &p->o->uid, p);
 
 	if (!err)
-		err = parse_id("gid", p->gid, &p->o->gid, p);
+		err = parse_number("gid", p->gid, &p->o->gid, p);
+	if (!err)
+		err = parse_number("collect", p->collect, &p->o->collect, p);
 	if (!err && !p->o->mountpoint) {
 		snprintf(p->why, p->why_size, "%s",
 			 p->o->store ? "the mount point is missing"
@@ -125,7 +131,9 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 	struct parsing p = { .o = o, .why = why, .why_size = why_size };
 	int err = 0;
 
-	*o = (struct mount_options){ .uid = geteuid(), .gid = getegid() };
+	*o = (struct mount_options){ .uid = geteuid(),
+				     .gid = getegid(),
+				     .collect = JANITOR_SECONDS };
 	*args = (struct fuse_args)FUSE_ARGS_INIT(0, NULL);
 	*why = '\0';
 	/* fuse_opt takes the first argument for the name of the program */
@@ -140,6 +148,7 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 		err = check(&p);
 	free(p.uid);
 	free(p.gid);
+	free(p.collect);
 	return err;
 }
 

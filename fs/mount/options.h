@@ -19,6 +19,7 @@ struct mount_options {
 	bool debug; /* libfuse's, every request */
 	uid_t uid;  /* the owner that is shown: uid=, or the mounting user */
 	gid_t gid;
+	unsigned collect; /* seconds between collections; 0: never */
 };
 
 /*

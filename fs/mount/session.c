@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "fs/mount/janitor.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/ops.h"
 #include "fs/own.h"
@@ -131,6 +132,7 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	const struct store_config config = { .create = true, .log = &log };
 	struct mounted mounted = { .ready = on_ready, .ready_fd = ready_fd };
 	struct store *store;
+	struct janitor janitor;
 	struct mount mount;
 	char why[512];
 	int status;
@@ -146,7 +148,9 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 		return complain(o->store, strerror(-err));
 	}
 	mounted.mount = &mount;
+	janitor_start(&janitor, store, o->collect);
 	status = run_session(o, args, &mounted);
+	janitor_stop(&janitor);
 	mount_free(&mount, mounted.unmounted);
 	store_close(store);
 	return status;

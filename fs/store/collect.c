@@ -143,14 +143,14 @@ static int empty_trash(struct run *run, int dir, const char *name)
 	return delete_pack(run, dir, name, &st);
 }
 
-static void on_progress(void *context, size_t files)
+static bool on_progress(void *context, size_t files)
 {
 	struct run *run = context;
 
 	if (files % SIGN_OF_LIFE == 0)
 		(void)collector_goes_on(&run->collector);
-	if (run->options->progress)
-		run->options->progress(run->options->context, files);
+	return !run->options->progress ||
+	       run->options->progress(run->options->context, files);
 }
 
 static int mark(struct run *run)
@@ -225,6 +225,29 @@ static int collect(struct run *run)
 		   : visit_all(run, run->store->trash, "packs", empty_trash);
 }
 
+/* When somebody last collected: the mtime of an empty file. */
+static void note_collection(struct store *store)
+{
+	AUTO_CLOSE int fd = openat(store->root, "stats/collected",
+				   O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+				   store->file_mode);
+
+	if (fd >= 0)
+		(void)futimens(fd, NULL);
+}
+
+bool collect_is_due(struct store *store, unsigned seconds)
+{
+	struct timespec now;
+	struct stat st;
+
+	if (fstatat(store->root, "stats/collected", &st, AT_SYMLINK_NOFOLLOW) <
+	    0)
+		return true;
+	return mark_now(store, &now) == 0 &&
+	       now.tv_sec - st.st_ctim.tv_sec >= (time_t)seconds;
+}
+
 int store_collect(struct store *store, const struct collect_options *options,
 		  struct collect_result *result)
 {
@@ -240,6 +263,8 @@ int store_collect(struct store *store, const struct collect_options *options,
 				err == -EBUSY ? "somebody else collects"
 					      : "intents");
 	err = collect(&run);
+	if (!err && !options->dry_run)
+		note_collection(store);
 	collector_end(&run.collector);
 	mark_free(&run.mark);
 	return err;

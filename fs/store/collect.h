@@ -25,7 +25,8 @@ struct collect_options {
 	int64_t grace; /* seconds; 0: do both halves now */
 	int64_t keep;  /* seconds that deleted entries can be undeleted for */
 	bool dry_run;
-	void (*progress)(void *context, size_t files); /* or NULL */
+	bool (*progress)(void *context,
+			 size_t files); /* or NULL; false: stop */
 	void *context;
 };
 
@@ -43,9 +44,13 @@ struct collect_result {
 
 /*
  * Returns 0; -EBUSY when somebody else collects; as mark_packs() when it cannot
- * be known what is needed: then nothing was deleted; other errnos.
+ * be known what is needed, or `progress` says so: then nothing was deleted;
+ * other errnos.
  */
 int store_collect(struct store *store, const struct collect_options *options,
 		  struct collect_result *result);
+
+/* Whether nobody has collected, with success, for that long. */
+bool collect_is_due(struct store *store, unsigned seconds);
 
 #endif

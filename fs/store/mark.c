@@ -81,9 +81,7 @@ static int read_manifest(struct mark *mark, int fd, size_t size)
 	if (err)
 		return err == -ENODATA || err == -EBADMSG ? 0 : err;
 	mark->files++;
-	if (mark->progress)
-		mark->progress(mark->context, mark->files);
-	return 0;
+	return mark->progress(mark->context, mark->files) ? 0 : -ECANCELED;
 }
 
 static int mark_file(struct mark *mark, int dir, const char *name)

@@ -8,6 +8,7 @@
  */
 
 #include <limits.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "fs/store/pack_set.h"
@@ -18,15 +19,15 @@ struct mark {
 	size_t files;		     /* that were looked at */
 	struct timespec begun;	     /* by the clock of the file system */
 	char trouble[PATH_MAX + 64]; /* why it is not known; one line */
-	void (*progress)(void *context, size_t files); /* or NULL */
+	bool (*progress)(void *context, size_t files); /* false: give up */
 	void *context;
 };
 
 /*
  * Fills a mark whose `progress` is set. Returns 0; -EAGAIN when names were
- * moved about all the time; -ENOTSUP when there are files of a newer program,
- * so that what they need is not known; other errnos. On failure `trouble` says
- * more.
+ * moved about all the time; -ECANCELED when told to give up; -ENOTSUP when
+ * there are files of a newer program, so that what they need is not known;
+ * other errnos. On failure `trouble` says more.
  */
 int mark_packs(struct store *store, struct mark *mark);
 void mark_free(struct mark *mark);

@@ -303,8 +303,10 @@ static int publish_any(struct store *store, const struct publication *p,
 int store_publish(struct store *store, const struct publication *p,
 		  struct version **out)
 {
-	int err = publish_any(store, p, out);
+	int err;
 
+	atomic_fetch_add(&store->publications, 1);
+	err = publish_any(store, p, out);
 	/* Without descriptors nothing has got a name yet. */
 	if (err != -EMFILE && err != -ENFILE)
 		return err;

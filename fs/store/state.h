@@ -12,6 +12,7 @@
  */
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "fs/store/block_cache.h"
@@ -38,6 +39,7 @@ struct store {
 	bool has_journal; /* see durable.h */
 	pthread_mutex_t names;
 	struct moves moves;
+	atomic_size_t publications; /* that were begun */
 	const struct log *log;
 	struct pack_pool pool;
 	struct block_cache cache;

@@ -335,6 +335,11 @@ int store_rename(struct store *store, int from_dir, const char *from,
 	return err;
 }
 
+size_t store_publications(struct store *store)
+{
+	return atomic_load(&store->publications);
+}
+
 bool store_trusts(const struct store *store, uid_t uid)
 {
 	return uid == store->uid || uid == 0;

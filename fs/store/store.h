@@ -57,6 +57,9 @@ void store_names_unlock(struct store *store);
 int store_rename(struct store *store, int from_dir, const char *from,
 		 int to_dir, const char *to, unsigned flags);
 
+/* How much was published through this handle; it only grows. */
+size_t store_publications(struct store *store);
+
 /* Whether what this uid published may be served: itself, and root. */
 bool store_trusts(const struct store *store, uid_t uid);
 
