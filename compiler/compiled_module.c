@@ -9,6 +9,8 @@
 #include "compiler/pickle_stream.h"
 #include "compiler/verdict.h"
 
+enum { REASON_MAX = 4096 /* of a fault; a verdict takes its beginning */ };
+
 static void take_parts(const struct pickle *pickle,
 		       struct compiled_module *module)
 {
@@ -105,7 +107,7 @@ static int read_code(const struct compiled_module *module, const void *bytes,
 static void set_verdict(struct verdict *verdict, enum soundness soundness,
 			const char *what, const struct fault *fault)
 {
-	struct writer text = writer_upto(sizeof(verdict->reason));
+	struct writer text = writer_upto(REASON_MAX);
 
 	fault_put(fault, &text);
 	verdict_set(verdict, soundness, fault->where, "%s%.*s", what,
