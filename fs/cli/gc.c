@@ -126,7 +126,8 @@ static int run(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct request r = { .options = { .grace = COLLECT_GRACE_SECONDS,
-					  .keep = TRASH_SECONDS } };
+					  .keep = TRASH_SECONDS,
+					  .intents = COLLECT_INTENT_SECONDS } };
 	int status = CLI_OK;
 	int c;
 

@@ -92,6 +92,22 @@ static void fill_meta(struct node *node, const struct findings *f,
 	pthread_mutex_unlock(&node->lock);
 }
 
+/* Of a version that was deleted, and its packs collected, meanwhile. */
+static int publish_copy(struct mount *m, struct version *v,
+			struct publication *p, struct version **out)
+{
+	struct scratch *copy = NULL;
+	int err = scratch_copy(m->store, v, &copy);
+
+	if (err)
+		return err;
+	p->meta.size = scratch_size(copy);
+	p->content = p->meta.size ? scratch_fd(copy) : -1;
+	err = store_publish(m->store, p, out);
+	scratch_free(copy);
+	return err;
+}
+
 /* The work when there is some, else the published content again. */
 static int give_to_store(struct mount *m, struct node *node,
 			 struct publication *p, struct version **out)
@@ -106,6 +122,8 @@ static int give_to_store(struct mount *m, struct node *node,
 		err = store_publish(m->store, p, out);
 	} else {
 		err = store_republish(m->store, v, p, out);
+		if (err == -ESTALE)
+			err = publish_copy(m, v, p, out);
 	}
 	version_put(v);
 	return err;

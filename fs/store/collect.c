@@ -13,6 +13,7 @@
 #include "fs/own.h"
 #include "fs/store/collector.h"
 #include "fs/store/mark.h"
+#include "fs/store/moves.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
@@ -75,18 +76,28 @@ static int visit_all(struct run *run, int parent, const char *name,
 	return err ? err : -errno;
 }
 
-/* A publication that was given up; a link that was left for a collector. */
+/*
+ * A publication that was given up; a link that was left for a collector; the
+ * moves of somebody who has died, perhaps in one.
+ */
 static int drop_intent(struct run *run, int dir, const char *name)
 {
 	struct stat st;
 
-	if (!fd_draft_name_is(name) ||
+	if ((!fd_draft_name_is(name) && !moves_name_is(name)) ||
 	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    age_of(run, &st) <= COLLECT_INTENT_SECONDS)
+	    age_of(run, &st) <= run->options->intents)
 		return 0;
 	if (!run->options->dry_run)
 		unlinkat(dir, name, 0);
 	return 0;
+}
+
+/* Asked before each change, since there may be hours between two. */
+static int may_go_on(struct run *run)
+{
+	return complain(run, collector_goes_on(&run->collector),
+			"somebody else began to collect");
 }
 
 static int set_aside(struct run *run, int dir, const char *name)
@@ -101,6 +112,9 @@ static int set_aside(struct run *run, int dir, const char *name)
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISREG(st.st_mode) || age_of(run, &st) < run->options->grace)
 		return 0;
+	err = may_go_on(run);
+	if (err)
+		return err;
 	if (!run->options->dry_run)
 		err = set_aside_pack(run->store, &id);
 	if (err)
@@ -113,6 +127,10 @@ static int set_aside(struct run *run, int dir, const char *name)
 static int delete_pack(struct run *run, int dir, const char *name,
 		       const struct stat *st)
 {
+	int err = may_go_on(run);
+
+	if (err)
+		return err;
 	if (!run->options->dry_run && unlinkat(dir, name, 0) < 0)
 		return errno == ENOENT ? 0
 				       : complain(run, -errno, "trash/packs");
@@ -168,8 +186,7 @@ static int mark(struct run *run)
 	}
 	run->result->files = m->files;
 	run->result->packs = m->packs.count;
-	return complain(run, collector_goes_on(&run->collector),
-			"somebody else began to collect");
+	return may_go_on(run);
 }
 
 static int set_all_aside(struct run *run)
@@ -257,7 +274,7 @@ int store_collect(struct store *store, const struct collect_options *options,
 	int err;
 
 	*result = (struct collect_result){ 0 };
-	err = collector_begin(store, &run.collector);
+	err = collector_begin(store, COLLECTOR_STALE_SECONDS, &run.collector);
 	if (err)
 		return complain(&run, err,
 				err == -EBUSY ? "somebody else collects"

@@ -22,8 +22,10 @@ enum {
 };
 
 struct collect_options {
-	int64_t grace; /* seconds; 0: do both halves now */
-	int64_t keep;  /* seconds that deleted entries can be undeleted for */
+	int64_t grace;	 /* seconds; 0: do both halves now */
+	int64_t keep;	 /* seconds that deleted entries can be undeleted for */
+	int64_t intents; /* seconds until what is under way counts as given up
+			  */
 	bool dry_run;
 	bool (*progress)(void *context,
 			 size_t files); /* or NULL; false: stop */

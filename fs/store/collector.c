@@ -13,7 +13,7 @@
 #include "fs/store/state.h"
 
 /* Whether the announcement that is there has been given up. */
-static bool is_stale(struct store *store)
+static bool is_stale(struct store *store, int64_t patience)
 {
 	struct timespec now;
 	struct stat st;
@@ -22,7 +22,7 @@ static bool is_stale(struct store *store)
 	    0)
 		return errno == ENOENT;
 	return mark_now(store, &now) == 0 &&
-	       now.tv_sec - st.st_ctim.tv_sec > COLLECTOR_STALE_SECONDS;
+	       now.tv_sec - st.st_ctim.tv_sec > patience;
 }
 
 static int announce(const struct collector *collector, struct fd_draft *draft)
@@ -35,7 +35,8 @@ static int announce(const struct collector *collector, struct fd_draft *draft)
 				   COLLECTOR_NAME);
 }
 
-int collector_begin(struct store *store, struct collector *collector)
+int collector_begin(struct store *store, int64_t patience,
+		    struct collector *collector)
 {
 	struct collector made = { .store = store };
 	struct fd_draft draft = { .fd = -1 };
@@ -45,7 +46,7 @@ int collector_begin(struct store *store, struct collector *collector)
 		err = fd_draft_open(store->tmp, store->file_mode, &draft);
 	if (!err)
 		err = announce(&made, &draft);
-	if (err == -EEXIST && is_stale(store)) {
+	if (err == -EEXIST && is_stale(store, patience)) {
 		unlinkat(store->intents, COLLECTOR_NAME, 0);
 		err = announce(&made, &draft);
 	}

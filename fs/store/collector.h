@@ -8,6 +8,8 @@
  * has lost its announcement deletes nothing any more.
  */
 
+#include <stdint.h>
+
 #include "fs/store/store.h"
 
 #define COLLECTOR_NAME "collecting"
@@ -25,9 +27,10 @@ struct collector {
 
 /*
  * Announces. Returns 0; -EBUSY when there is another, which gave a sign of life
- * lately; other errnos.
+ * within the last `patience` seconds; other errnos.
  */
-int collector_begin(struct store *store, struct collector *collector);
+int collector_begin(struct store *store, int64_t patience,
+		    struct collector *collector);
 /* Gives a sign of life. Returns 0; -ESTALE when the announcement is gone. */
 int collector_goes_on(const struct collector *collector);
 void collector_end(struct collector *collector);

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "fs/store/guard.h"
+#include "fs/store/moves.h"
+#include "fs/store/state.h"
 #include "fs/store/version_state.h"
 
 static int inode_of(const struct fd_draft *draft, ino_t *inode)
@@ -27,16 +28,20 @@ static int swap(const struct fd_draft *draft, int dir, const char *name)
 	return 0;
 }
 
-/* What is under the draft's name is needed: it was published by somebody. */
+/*
+ * What is under the draft's name is needed: it was published by somebody. Who
+ * goes through intents/ just now may meet neither it there nor a new link to
+ * it, so this is told of as the move of a directory is.
+ */
 static int swap_guarded(struct store *store, const struct fd_draft *draft,
 			int dir, const char *name)
 {
-	struct guard guard;
-	int err = guard_begin(store, draft->tmp, draft->name, &guard);
+	int err = moves_begin(store);
 
-	if (!err)
-		err = swap(draft, dir, name);
-	guard_end(&guard);
+	if (err)
+		return err;
+	err = swap(draft, dir, name);
+	moves_end(store);
 	return err;
 }
 

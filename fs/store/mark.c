@@ -152,7 +152,9 @@ static int mark_tree(struct mark *mark, int parent, const char *name)
 
 /*
  * In this order: what is being published leaves intents/ for refs/, what is
- * deleted leaves refs/ for trash/. Other moves are told of by moves_look().
+ * deleted leaves refs/ for trash/. What was moved otherwise meanwhile has left
+ * a link in intents/, perhaps only after these were read. Moves without a link
+ * are told of by moves_look().
  */
 static int mark_all(struct store *store, struct mark *mark)
 {
@@ -164,7 +166,9 @@ static int mark_all(struct store *store, struct mark *mark)
 		err = mark_tree(mark, store->root, "intents");
 	if (!err)
 		err = mark_tree(mark, store->root, "refs");
-	return err ? err : mark_tree(mark, store->trash, "refs");
+	if (!err)
+		err = mark_tree(mark, store->trash, "refs");
+	return err ? err : mark_tree(mark, store->root, "intents");
 }
 
 static int attempt(struct store *store, struct mark *mark)

@@ -45,6 +45,11 @@ void moves_free(struct store *store)
 	pthread_mutex_destroy(&moves->lock);
 }
 
+bool moves_name_is(const char *name)
+{
+	return strncmp(name, prefix, sizeof(prefix) - 1) == 0;
+}
+
 static int write_record(const struct moves *moves)
 {
 	const struct record record = { le64_of(moves->begun),
@@ -64,15 +69,21 @@ static int open_record(struct store *store, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+static bool has_record(const struct moves *moves)
+{
+	struct stat st;
+
+	return moves->fd >= 0 && fstat(moves->fd, &st) == 0 && st.st_nlink;
+}
+
 /* Also when a collector took the file for one that nobody has any more. */
 static int need_record(struct store *store)
 {
 	struct moves *moves = &store->moves;
 	char digits[DIGITS + 1];
-	struct stat st;
 	int err;
 
-	if (moves->fd >= 0 && fstat(moves->fd, &st) == 0 && st.st_nlink)
+	if (has_record(moves))
 		return 0;
 	err = random_hex(digits, DIGITS);
 	if (err)
@@ -90,13 +101,14 @@ int moves_begin(struct store *store)
 	int err;
 
 	pthread_mutex_lock(&moves->lock);
-	err = need_record(store);
-	if (!err) {
-		moves->begun++;
-		err = write_record(moves);
-		if (err)
-			moves->begun--;
-	}
+	moves->begun++;
+	do {
+		err = need_record(store);
+		if (!err)
+			err = write_record(moves);
+	} while (!err && !has_record(moves));
+	if (err)
+		moves->begun--;
 	pthread_mutex_unlock(&moves->lock);
 	return err;
 }
@@ -151,7 +163,7 @@ int moves_look(struct store *store, struct moves_state *state)
 		return err;
 	}
 	while (!err && (errno = 0, entry = readdir(stream)))
-		if (strncmp(entry->d_name, prefix, sizeof(prefix) - 1) == 0)
+		if (moves_name_is(entry->d_name))
 			err = look_at(dir, entry->d_name, state);
 	return err ? err : -errno;
 }

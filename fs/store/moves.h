@@ -34,6 +34,9 @@ void moves_free(struct store *store);
 int moves_begin(struct store *store);
 void moves_end(struct store *store);
 
+/* Whether a file in intents/ is one of these. */
+bool moves_name_is(const char *name);
+
 /* What all the files say: equal at two times when nothing moved in between. */
 struct moves_state {
 	uint64_t digest;

@@ -14,7 +14,7 @@
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
 
-enum { ARENA_SPARE = 4096, BITS = 8, REOPENS = 2 };
+enum { ARENA_SPARE = 4096, BITS = 8, REOPENS = 2, LOOKS = 2 };
 
 void pack_path(const struct digest *id, char path[PACK_PATH_SIZE])
 {
@@ -26,19 +26,33 @@ void pack_path(const struct digest *id, char path[PACK_PATH_SIZE])
 	memcpy(path + 3, text, sizeof(text));
 }
 
+/* It may be moved from one place to the other between two looks. */
+static int open_either(const struct store *store, const struct digest *id,
+		       const char *path)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	char aside[SET_ASIDE_PATH_SIZE];
+	int fd = -1;
+
+	set_aside_path(id, aside);
+	for (int i = 0; i < LOOKS && fd < 0; i++) {
+		fd = openat(store->packs, path, flags);
+		if (fd >= 0 || errno != ENOENT)
+			break;
+		fd = openat(store->trash, aside, flags);
+		if (fd < 0 && errno != ENOENT)
+			break;
+	}
+	return fd;
+}
+
 /* What else than a file of ours may be at the path is not a pack: -ENOENT. */
 static int open_file(struct store *store, const struct digest *id,
 		     const char *path, struct pack *pack)
 {
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	char aside[SET_ASIDE_PATH_SIZE];
 	struct stat st;
 
-	pack->fd = openat(store->packs, path, flags);
-	if (pack->fd < 0 && errno == ENOENT) {
-		set_aside_path(id, aside);
-		pack->fd = openat(store->trash, aside, flags);
-	}
+	pack->fd = open_either(store, id, path);
 	if (pack->fd < 0)
 		return errno == ELOOP || errno == EACCES || errno == ENOTDIR
 			       ? -ENOENT

@@ -314,11 +314,38 @@ int store_publish(struct store *store, const struct publication *p,
 	return publish_any(store, p, out);
 }
 
+/* The packs of a version, as of content that shares all of its blocks. */
+static int reuse_packs(struct store *store, const struct version *v,
+		       struct content *content)
+{
+	const struct manifest *m = &v->manifest;
+
+	content->packs = calloc(m->pack_count + 1, sizeof(*content->packs));
+	if (!content->packs)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->pack_count; i++) {
+		struct pack *pack;
+		int err = pack_pool_get(store, &m->packs[i], true, &pack);
+
+		if (err)
+			return err == -ENOENT ? -ESTALE : err;
+		content->packs[content->pack_count++] = (struct content_pack){
+			.id = m->packs[i],
+			.identity = pack->identity,
+			.reused = true,
+		};
+		pack_pool_put(store, pack);
+	}
+	return 0;
+}
+
+/* What is replaced is needed until then, and has the same packs. */
 int store_republish(struct store *store, struct version *old,
 		    const struct publication *p, struct version **out)
 {
-	const struct content none = { .block_count = 0 };
+	struct content content = { .block_count = 0 };
 	struct manifest m = old->manifest;
+	int err = p->replaces ? 0 : reuse_packs(store, old, &content);
 
 	m.meta = p->meta;
 	m.meta.size = old->manifest.meta.size;
@@ -328,5 +355,8 @@ int store_republish(struct store *store, struct version *old,
 	m.names = (const char **)(uintptr_t)p->names;
 	m.name_count = p->name_count;
 	set_publisher(store, &m.meta);
-	return publish_manifest(store, p, &none, &m, out);
+	if (!err)
+		err = publish_manifest(store, p, &content, &m, out);
+	content_free(&content);
+	return err;
 }

@@ -36,7 +36,8 @@ int store_publish(struct store *store, const struct publication *p,
 /*
  * Publishes the content of `old` again, as `name`, with other attributes
  * (mode, mtime, kind, verdict, renderer, readable_size, ino of `meta`) and
- * names. Same errors; with `exclusive` as above.
+ * names. Same errors; with `exclusive` as above; -ESTALE when it does not
+ * replace `old`, which was deleted meanwhile, and its packs are gone.
  */
 int store_republish(struct store *store, struct version *old,
 		    const struct publication *p, struct version **out);
