@@ -6,7 +6,7 @@ foreach(test damage kill measure open publish reference threads)
     SOURCES test_store_${test}.c store_fixture.c collision.c
     LINK fs PkgConfig::XXHASH)
 endforeach()
-foreach(test collect)
+foreach(test collect guard trash)
   tacfs_unit_test(test_store_${test}
     SOURCES test_store_${test}.c store_fixture.c store_collecting.c reseal.c
     LINK fs)
