@@ -12,6 +12,7 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/collector.h"
+#include "fs/store/guard.h"
 #include "fs/store/mark.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_file.h"
@@ -84,11 +85,11 @@ static int drop_intent(struct run *run, int dir, const char *name)
 {
 	struct stat st;
 
-	if ((!fd_draft_name_is(name) && !moves_name_is(name)) ||
-	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    age_of(run, &st) <= run->options->intents)
+	if (run->options->dry_run || guard_drop_left(run->store, name))
 		return 0;
-	if (!run->options->dry_run)
+	if ((fd_draft_name_is(name) || moves_name_is(name)) &&
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    age_of(run, &st) > run->options->intents)
 		unlinkat(dir, name, 0);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,22 @@
 #include "fs/store/state.h"
 
 enum { ATTEMPTS = 4 };
+
+static const char draft[] = "draft-";
+static const char left[] = "left-";
+
+bool guard_drop_left(const struct store *store, const char *name)
+{
+	char link[FD_DRAFT_NAME_SIZE];
+
+	if (strncmp(name, left, sizeof(left) - 1) != 0)
+		return false;
+	snprintf(link, sizeof(link), "%s%s", draft, name + sizeof(left) - 1);
+	if (fd_draft_name_is(link))
+		unlinkat(store->intents, link, 0);
+	unlinkat(store->intents, name, 0);
+	return true;
+}
 
 bool guard_is_needed(const struct store *store)
 {
@@ -57,10 +74,28 @@ int guard_begin(struct store *store, int dir, const char *name,
 	return err;
 }
 
+/*
+ * Not by a new name for the link: who reads the directory just now might meet
+ * neither.
+ */
+static void leave(const struct guard *guard)
+{
+	char name[FD_DRAFT_NAME_SIZE];
+	int dir = guard->store->intents;
+
+	snprintf(name, sizeof(name), "%s%s", left,
+		 guard->link + sizeof(draft) - 1);
+	(void)linkat(dir, guard->link, dir, name, 0);
+}
+
 void guard_end(struct guard *guard)
 {
 	if (guard->moves)
 		moves_end(guard->store);
-	if (guard->link[0] && !guard_is_needed(guard->store))
+	if (!guard->link[0])
+		return;
+	if (guard_is_needed(guard->store))
+		leave(guard);
+	else
 		unlinkat(guard->store->intents, guard->link, 0);
 }

@@ -30,5 +30,11 @@ void guard_end(struct guard *guard);
 
 /* Whether a collector is under way. */
 bool guard_is_needed(const struct store *store);
+/*
+ * If `name` in intents/ tells of a move that has ended and left its link for a
+ * collector, drops both, and is true. For who begins to collect: a mark that
+ * begins later needs neither.
+ */
+bool guard_drop_left(const struct store *store, const char *name);
 
 #endif

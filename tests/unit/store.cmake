@@ -11,3 +11,9 @@ foreach(test collect guard trash)
     SOURCES test_store_${test}.c store_fixture.c store_collecting.c reseal.c
     LINK fs)
 endforeach()
+tacfs_unit_test(test_store_steps
+  SOURCES test_store_steps.c store_fixture.c store_collecting.c
+  LINK fs)
+foreach(call openat64 fstatat64 pwrite64 linkat renameat renameat2 unlinkat faccessat)
+  target_link_options(test_store_steps PRIVATE -Wl,--wrap=${call})
+endforeach()

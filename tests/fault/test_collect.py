@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store is collected without a pause while many publish, move and delete.
+
+The writers are processes that run collecting.py: there it says what each path may
+show. In the end everything that was not deleted is there, and nothing else.
+"""
+import os
+import random
+import struct
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "mount"))
+sys.path.insert(0, HERE)
+
+import collecting  # noqa: E402
+import harness  # noqa: E402
+import samples  # noqa: E402
+from harness import mount_only  # noqa: E402
+
+WRITERS = harness.amount(16, 64)
+SECONDS = harness.amount(8, 60)
+ALL_NOW = ("gc", "--grace=0", "--keep=0")
+PACK = 0x4b434150  # "PACK"
+
+
+def packs_of(manifest):
+    """The ids that a manifest names, in hex. docs/format.md, "Manifests"."""
+    count, = struct.unpack_from("<I", manifest, 12)
+    at, found = 32, set()
+    for _ in range(count):
+        tag, _, size = struct.unpack_from("<IIQ", manifest, at)
+        content = manifest[at + 16:at + 16 + size]
+        if tag == PACK:
+            found |= {content[i:i + 16].hex() for i in range(0, size, 16)}
+        at += 16 + size
+    return found
+
+
+def files_in(*parts):
+    return samples.files_below(os.path.join(*parts))
+
+
+class Store:
+    """What lies in a store that nobody uses."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def needed(self):
+        packs = set()
+        for name in files_in(self.path, "refs"):
+            with open(os.path.join(self.path, "refs", name), "rb") as file:
+                packs |= packs_of(file.read())
+        return packs
+
+    def packs(self):
+        return {os.path.basename(name) for name in files_in(self.path, "packs")}
+
+
+class Loop:
+    """A command that is run again and again by processes of its own."""
+
+    def __init__(self, *arguments):
+        self.command = [harness.binary(), *arguments]
+        self.process = None
+        self.count = 0
+
+    def poll(self):
+        """Starts it again when it has ended; its status must be 0 or 1."""
+        if self.process and self.process.poll() is None:
+            return
+        self.finish()
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE)
+
+    def finish(self):
+        if not self.process:
+            return
+        errors = self.process.communicate(timeout=harness.PATIENCE)[1].decode()
+        status = self.process.returncode
+        self.process = None
+        self.count += not status
+        if status not in (0, 1) or any(sign in errors
+                                       for sign in harness.SIGNS_OF_TROUBLE):
+            raise AssertionError(f"{self.command}: seen status {status}: {errors}")
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.communicate()
+
+
+@mount_only
+class Collected(harness.MountTest):
+    mounts = 4
+
+    def setUp(self):
+        self.journals = os.path.join(self.root, "journals")
+        os.mkdir(self.journals)
+        for name in ("shared", "kept", "moved", "passing"):
+            os.mkdir(os.path.join(self.mount.path, name))
+
+    def start_writers(self):
+        mounts = [mount.path for mount in self.mounted]
+        writers = []
+        for seed in range(WRITERS):
+            writers.append(subprocess.Popen(
+                [sys.executable, os.path.join(HERE, "collecting.py"), str(seed),
+                 str(SECONDS), self.journals, *mounts],
+                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE))
+            self.addCleanup(end, writers[-1])
+        return writers
+
+    def loops(self):
+        loops = [Loop(*ALL_NOW, self.store),
+                 Loop("gc", "--grace=0", "--keep=1", self.store)]
+        loops += [Loop("undelete", self.store, f"passing/{number}")
+                  for number in range(3)]
+        for loop in loops:
+            self.addCleanup(loop.kill)
+        return loops
+
+    def test_what_was_not_deleted_is_there(self):
+        writers, loops = self.start_writers(), self.loops()
+        while any(writer.poll() is None for writer in writers):
+            for loop in loops:
+                loop.poll()
+            time.sleep(0.02)
+        for loop in loops:
+            loop.finish()
+        for writer in writers:
+            errors = writer.communicate()[1].decode("utf-8", "replace")
+            self.assertEqual(writer.returncode, 0, errors)
+        self.assertGreater(loops[0].count + loops[1].count, 2,
+                           "expected collections, seen none")
+        kept = self.check_kept()
+        print(f"\n  {kept} trees kept, {loops[0].count} and {loops[1].count} "
+              f"collections, {sum(loop.count for loop in loops[2:])} undeletions")
+        self.check_store()
+
+    def check_kept(self):
+        chance = random.Random(1)
+        reader = collecting.Worker(0, self.journals,
+                                   [mount.path for mount in self.mounted])
+        count = 0
+        for name in os.listdir(self.journals):
+            with open(os.path.join(self.journals, name)) as journal:
+                for top in journal.read().split():
+                    reader.check_tree(chance.choice(reader.mounts), top)
+                    count += 1
+        self.assertGreater(count, 0)
+        return count
+
+    def check_store(self):
+        """With all at rest a collection leaves what is needed, and that alone."""
+        store = Store(self.store)
+        for mount in self.mounted:
+            mount.stop()
+        done = harness.tacfs(*ALL_NOW, self.store)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(files_in(self.store, "quarantine"), [])
+        self.assertEqual(store.packs(), store.needed())
+        self.assertEqual(files_in(self.store, "trash"), [])
+        self.assertEqual(files_in(self.store, "intents"), [])
+        for mount in self.mounted:
+            mount.start()
+        self.check_kept()
+
+
+def end(process):
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    process.stderr.close()
+
+
+if __name__ == "__main__":
+    harness.main()

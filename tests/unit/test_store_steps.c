@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process that changes the store is stopped before each call that looks at
+ * or changes a file, while others collect, or publish; then it goes on, or is
+ * killed. The calls are counted by wrappers that the linker puts around them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fs/fd.h"
+#include "fs/own.h"
+#include "fs/store/collector.h"
+#include "fs/store/state.h"
+#include "fs/store/trash.h"
+#include "tests/unit/store_collecting.h"
+
+enum { SIZE = 120000, ENOUGH = 5, FAN = 2 };
+
+/* Of this process: a wrapper has nobody who could pass it in. */
+static struct {
+	unsigned done;
+	unsigned stop; /* before this one; 0: never */
+} steps;
+
+/* Of the 256 directories in packs/ one is like the other: no steps. */
+static void step(const char *name)
+{
+	if (strlen(name) != FAN && steps.stop && ++steps.done == steps.stop)
+		raise(SIGSTOP);
+}
+
+/* The names that glibc gives to calls with 64-bit offsets. */
+int __wrap_openat64(int dir, const char *name, int flags, ...);
+int __real_openat64(int dir, const char *name, int flags, ...);
+int __wrap_fstatat64(int dir, const char *name, struct stat *st, int flags);
+int __real_fstatat64(int dir, const char *name, struct stat *st, int flags);
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __real_pwrite64(int fd, const void *bytes, size_t size, off_t at);
+int __wrap_linkat(int from, const char *old, int to, const char *new, int how);
+int __real_linkat(int from, const char *old, int to, const char *new, int how);
+int __wrap_renameat(int from, const char *old, int to, const char *new);
+int __real_renameat(int from, const char *old, int to, const char *new);
+int __wrap_renameat2(int from, const char *old, int to, const char *new,
+		     unsigned how);
+int __real_renameat2(int from, const char *old, int to, const char *new,
+		     unsigned how);
+int __wrap_unlinkat(int dir, const char *name, int flags);
+int __real_unlinkat(int dir, const char *name, int flags);
+int __wrap_faccessat(int dir, const char *name, int mode, int flags);
+int __real_faccessat(int dir, const char *name, int mode, int flags);
+
+int __wrap_openat64(int dir, const char *name, int flags, ...)
+{
+	va_list args;
+	mode_t mode;
+
+	va_start(args, flags);
+	mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(args, mode_t) : 0;
+	va_end(args);
+	step(name);
+	return __real_openat64(dir, name, flags, mode);
+}
+
+int __wrap_fstatat64(int dir, const char *name, struct stat *st, int flags)
+{
+	step(name);
+	return __real_fstatat64(dir, name, st, flags);
+}
+
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at)
+{
+	step("");
+	return __real_pwrite64(fd, bytes, size, at);
+}
+
+int __wrap_linkat(int from, const char *old, int to, const char *new, int how)
+{
+	step(old);
+	return __real_linkat(from, old, to, new, how);
+}
+
+int __wrap_renameat(int from, const char *old, int to, const char *new)
+{
+	step(old);
+	return __real_renameat(from, old, to, new);
+}
+
+int __wrap_renameat2(int from, const char *old, int to, const char *new,
+		     unsigned how)
+{
+	step(old);
+	return __real_renameat2(from, old, to, new, how);
+}
+
+int __wrap_unlinkat(int dir, const char *name, int flags)
+{
+	step(name);
+	return __real_unlinkat(dir, name, flags);
+}
+
+int __wrap_faccessat(int dir, const char *name, int mode, int flags)
+{
+	step(name);
+	return __real_faccessat(dir, name, mode, flags);
+}
+
+/*
+ * Contents by a letter. 'b' begins as 'a' does, so that it shares blocks; the
+ * others have none in common.
+ */
+static void fill_letter(uint8_t bytes[SIZE], char letter)
+{
+	if (letter == 'b') {
+		fill(bytes, SIZE, 'a', 256);
+		fill(bytes + SIZE / 2, SIZE / 2, 'b', 256);
+	} else {
+		fill(bytes, SIZE, (uint64_t)letter, 256);
+	}
+}
+
+static int put(struct store *store, const char *name, char letter,
+	       const struct publication *how)
+{
+	struct publication p = *how;
+	uint8_t bytes[SIZE];
+	struct version *v;
+	int err;
+
+	fill_letter(bytes, letter);
+	p.dir = store_refs(store);
+	p.name = name;
+	p.content = content_file(bytes, SIZE);
+	p.meta = (struct manifest_meta){ .size = SIZE, .mode = 0600, .ino = 7 };
+	err = store_publish(store, &p, &v);
+	close(p.content);
+	if (!err)
+		version_put(v);
+	return err;
+}
+
+static void put_plainly(struct store *store, const char *name, char letter)
+{
+	const struct publication plain = { .dir = -1 };
+
+	assert_int_equal(put(store, name, letter, &plain), 0);
+}
+
+static int get(struct store *store, const char *name, char letter)
+{
+	uint8_t bytes[SIZE];
+
+	fill_letter(bytes, letter);
+	return try_read(store, name, bytes, SIZE);
+}
+
+/* What is tried step by step. */
+struct play {
+	const char *what;
+	int (*act)(struct store *store);
+	/* What must hold when it is over; `ended` when it was not killed. */
+	void (*judge)(struct store *store, bool ended);
+};
+
+static int act_share(struct store *store)
+{
+	const struct publication plain = { .dir = -1 };
+
+	return put(store, "new", 'b', &plain);
+}
+
+static int act_share_all(struct store *store)
+{
+	const struct publication durable = { .durable = true };
+
+	return put(store, "new", 'a', &durable);
+}
+
+static int act_create(struct store *store)
+{
+	const struct publication created = { .exclusive = true };
+
+	return put(store, "new", 'b', &created);
+}
+
+/* Both names, so that nothing else than 'a' or 'b' is ever seen. */
+static void judge_new(struct store *store, bool ended, char letter)
+{
+	int err = get(store, "new", letter);
+
+	assert_true(err == 0 || (!ended && err == -ENOENT));
+}
+
+static void judge_a(struct store *store, bool ended)
+{
+	judge_new(store, ended, 'a');
+}
+
+static void judge_b(struct store *store, bool ended)
+{
+	judge_new(store, ended, 'b');
+}
+
+static int act_replace(struct store *store)
+{
+	struct publication p = { .dir = -1 };
+	struct version *v;
+	int err = version_load(store, store_refs(store), "kept", &v);
+
+	if (err)
+		return err;
+	p.replaces = v;
+	err = put(store, "kept", 'b', &p);
+	version_put(v);
+	return err;
+}
+
+static bool has_letter(struct store *store, const char *name, char letter)
+{
+	uint8_t bytes[SIZE], read[SIZE];
+	struct version *v;
+	ssize_t size;
+
+	if (version_load(store, store_refs(store), name, &v))
+		return false;
+	fill_letter(bytes, letter);
+	size = version_read(store, v, 0, read, SIZE);
+	version_put(v);
+	return size == SIZE && memcmp(bytes, read, SIZE) == 0;
+}
+
+static void judge_replaced(struct store *store, bool ended)
+{
+	assert_true(has_letter(store, "kept", 'b') ||
+		    (!ended && has_letter(store, "kept", 'k')));
+}
+
+static int act_change(struct store *store)
+{
+	struct publication p = { .dir = store_refs(store), .name = "kept" };
+	struct version *v, *next;
+	int err = version_load(store, p.dir, "kept", &v);
+
+	if (err)
+		return err;
+	p.meta = *version_meta(v);
+	p.replaces = v;
+	err = store_republish(store, v, &p, &next);
+	version_put(v);
+	if (!err)
+		version_put(next);
+	return err;
+}
+
+static int act_move(struct store *store)
+{
+	int refs = store_refs(store);
+	int err = store_rename(store, refs, "kept", refs, "dir/kept", 0);
+
+	return err ? err
+		   : store_rename(store, refs, "dir/kept", refs, "kept", 0);
+}
+
+static int act_move_directory(struct store *store)
+{
+	int refs = store_refs(store);
+
+	return store_rename(store, refs, "dir", refs, "dir2", 0);
+}
+
+static int act_undelete(struct store *store)
+{
+	struct trash_restored result = { .files = 0 };
+	int err = trash_delete(store, store_refs(store), "kept.om");
+
+	/* It may have expired. */
+	return err || trash_restore(store, "kept.om", &result) == 0 ? err : 0;
+}
+
+static void judge_kept(struct store *store, bool ended)
+{
+	(void)ended;
+	assert_true(has_letter(store, "kept", 'k') ||
+		    has_letter(store, "dir/kept", 'k'));
+}
+
+static void judge_undeleted(struct store *store, bool ended)
+{
+	int err = get(store, "kept.om", 'o');
+
+	(void)ended;
+	assert_true(err == 0 || err == -ENOENT);
+}
+
+static int act_collect(struct store *store)
+{
+	struct collect_result result;
+
+	return store_collect(store, &collect_all, &result);
+}
+
+/* "kept" and what is in "dir" is never deleted; of 'a' only a pack is left. */
+static void prepare(struct fixture *f)
+{
+	int refs = store_refs(f->store);
+
+	assert_int_equal(mkdirat(refs, "dir", 0700), 0);
+	put_plainly(f->store, "dir/inner", 'i');
+	put_plainly(f->store, "kept", 'k');
+	put_plainly(f->store, "kept.om", 'o');
+	put_plainly(f->store, "gone", 'a');
+	assert_int_equal(trash_delete(f->store, refs, "gone"), 0);
+}
+
+/* Runs the play up to a step; false when it has fewer. */
+static bool begin(const struct fixture *f, const struct play *play,
+		  unsigned stop, pid_t *pid)
+{
+	int status;
+
+	*pid = fork();
+	assert_true(*pid >= 0);
+	if (*pid == 0) {
+		struct store *store = fixture_open(f);
+
+		steps.stop = stop;
+		_exit(play->act(store) ? 1 : 0);
+	}
+	assert_int_equal(waitpid(*pid, &status, WUNTRACED), *pid);
+	if (WIFSTOPPED(status))
+		return true;
+	assert_int_equal(status, 0);
+	return false;
+}
+
+static void end(pid_t pid, bool kills)
+{
+	int status;
+
+	assert_int_equal(kill(pid, kills ? SIGKILL : SIGCONT), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(kills || status == 0);
+}
+
+/* -EAGAIN while the move of a directory has stopped. */
+static void collect_twice(struct store *store)
+{
+	struct collect_result r;
+	int err = store_collect(store, &collect_all, &r);
+
+	if (err != -EAGAIN)
+		err = store_collect(store, &collect_all, &r);
+	assert_true(err == 0 || err == -EAGAIN);
+}
+
+/* In the end, when all that is left of the dead has been given up. */
+static void judge_store(struct fixture *f)
+{
+	struct collect_options all = collect_all;
+	struct store_measures m;
+
+	all.intents = -1;
+	unlinkat(f->store->intents, COLLECTOR_NAME, 0);
+	collected(f->store, &all);
+	m = measured(f->store);
+	assert_int_equal(m.quarantined, 0);
+	assert_int_equal(m.unreadable, 0);
+	assert_int_equal(collected(f->store, &all).packs, m.packs);
+	assert_int_equal(count_below(f, "intents"), 0);
+	assert_int_equal(count_below(f, "trash"), 0);
+	assert_true(has_letter(f->store, "dir/inner", 'i') ||
+		    has_letter(f->store, "dir2/inner", 'i'));
+}
+
+/* One step; false when the play has fewer. */
+static bool try_step(const struct play *play, unsigned stop, bool kills)
+{
+	struct fixture *f;
+	bool stopped;
+	pid_t pid;
+
+	assert_int_equal(fixture_setup((void **)&f), 0);
+	prepare(f);
+	stopped = begin(f, play, stop, &pid);
+	if (stopped) {
+		collect_twice(f->store);
+		end(pid, kills);
+	}
+	fixture_reopen(f);
+	play->judge(f->store, !stopped || !kills);
+	judge_store(f);
+	play->judge(f->store, !stopped || !kills);
+	fixture_teardown((void **)&f);
+	return stopped;
+}
+
+static void try_all(const struct play *play, size_t count, bool kills)
+{
+	for (size_t i = 0; i < count; i++) {
+		unsigned stop = 1;
+
+		while (try_step(&play[i], stop, kills))
+			stop++;
+		assert_true(stop > ENOUGH);
+		print_message("%s: %u steps\n", play[i].what, stop - 1);
+	}
+}
+
+static const struct play plays[] = {
+	{ "publish what is half there", act_share, judge_b },
+	{ "publish what is all there, durably", act_share_all, judge_a },
+	{ "create", act_create, judge_b },
+	{ "replace", act_replace, judge_replaced },
+	{ "change", act_change, judge_kept },
+	{ "move and move back", act_move, judge_kept },
+	{ "move a directory", act_move_directory, judge_kept },
+	{ "delete and undelete", act_undelete, judge_undeleted },
+};
+
+static void who_is_stopped_loses_nothing(void **state)
+{
+	(void)state;
+	try_all(plays, sizeof(plays) / sizeof(*plays), false);
+}
+
+static void who_is_killed_loses_nothing(void **state)
+{
+	(void)state;
+	try_all(plays, sizeof(plays) / sizeof(*plays), true);
+}
+
+static void play_meanwhile(struct store *store, unsigned round)
+{
+	int refs = store_refs(store);
+	char name[16];
+
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "same%u", i);
+		put_plainly(store, name, 'a');
+		snprintf(name, sizeof(name), "half%u", i);
+		put_plainly(store, name, 'b');
+	}
+	if (round % 2)
+		assert_int_equal(
+			store_rename(store, refs, "kept", refs, "dir/kept", 0),
+			0);
+	else
+		assert_int_equal(act_change(store), 0);
+}
+
+static void judge_meanwhile(struct store *store)
+{
+	assert_int_equal(get(store, "same0", 'a'), 0);
+	assert_int_equal(get(store, "same1", 'a'), 0);
+	assert_int_equal(get(store, "half0", 'b'), 0);
+	assert_int_equal(get(store, "half1", 'b'), 0);
+	judge_kept(store, true);
+}
+
+/* A collector that stops while others publish. */
+static bool try_collector(unsigned stop, bool kills)
+{
+	const struct play play = { "collect", act_collect, NULL };
+	struct fixture *f;
+	bool stopped;
+	pid_t pid;
+
+	assert_int_equal(fixture_setup((void **)&f), 0);
+	prepare(f);
+	stopped = begin(f, &play, stop, &pid);
+	if (stopped) {
+		play_meanwhile(f->store, stop);
+		judge_meanwhile(f->store);
+		end(pid, kills);
+		fixture_reopen(f);
+		judge_meanwhile(f->store);
+	}
+	judge_store(f);
+	if (stopped)
+		judge_meanwhile(f->store);
+	fixture_teardown((void **)&f);
+	return stopped;
+}
+
+static void what_is_published_while_a_collector_stops_stays(void **state)
+{
+	(void)state;
+	for (unsigned kills = 0; kills < 2; kills++) {
+		unsigned stop = 1;
+
+		while (try_collector(stop, kills))
+			stop++;
+		assert_true(stop > ENOUGH);
+		print_message("collect: %u steps\n", stop - 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_is_stopped_loses_nothing),
+		cmocka_unit_test(who_is_killed_loses_nothing),
+		cmocka_unit_test(
+			what_is_published_while_a_collector_stops_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
