@@ -85,7 +85,8 @@ static void leave(const struct guard *guard)
 
 	snprintf(name, sizeof(name), "%s%s", left,
 		 guard->link + sizeof(draft) - 1);
-	(void)linkat(dir, guard->link, dir, name, 0);
+	if (linkat(dir, guard->link, dir, name, 0) < 0)
+		return; /* it goes with the drafts that are given up */
 }
 
 void guard_end(struct guard *guard)

@@ -14,7 +14,7 @@
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
 
-enum { ARENA_SPARE = 4096, BITS = 8, REOPENS = 2, LOOKS = 2 };
+enum { ARENA_SPARE = 4096, BITS = 8, REOPENS = 2, LOOKS = 4 };
 
 void pack_path(const struct digest *id, char path[PACK_PATH_SIZE])
 {

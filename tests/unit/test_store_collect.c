@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +29,7 @@
 #include "tests/unit/store_collecting.h"
 #include "tests/unit/store_fixture.h"
 
-enum { SIZE = 50000, SEED = 5 };
+enum { SIZE = 50000, SEED = 5, OPENS = 5000 };
 
 /* A file of SIZE bytes that follow from the seed. */
 static void publish_seed(struct store *store, const char *name, uint64_t seed)
@@ -179,6 +181,49 @@ static void what_was_set_aside_is_read(void **state)
 	fixture_reopen(f);
 	assert_seed(f->store, "file", SEED);
 	assert_int_equal(measured(f->store).quarantined, 0);
+}
+
+struct mover {
+	struct store *store;
+	struct digest id;
+	atomic_bool stop;
+};
+
+static void *move_about(void *context)
+{
+	const struct timespec pause = { .tv_nsec = 200000 };
+	struct mover *mover = context;
+
+	while (!mover->stop) {
+		set_aside_pack(mover->store, &mover->id);
+		bring_back_pack(mover->store, &mover->id);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static void a_pack_is_found_while_it_is_moved(void **state)
+{
+	struct fixture *f = *state;
+	struct mover mover = { .store = fixture_open(f) };
+	struct pack *pack;
+	pthread_t thread;
+	int missed = 0;
+
+	publish_seed(f->store, "file", SEED);
+	mover.id = only_pack(f);
+	assert_int_equal(pthread_create(&thread, NULL, move_about, &mover), 0);
+	for (int i = 0; i < OPENS; i++) {
+		int err = pack_open(f->store, &mover.id, &pack);
+
+		missed += err == -ENOENT;
+		if (!err)
+			pack_close(pack);
+	}
+	mover.stop = true;
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	store_close(mover.store);
+	assert_int_equal(missed, 0);
 }
 
 static void a_collector_brings_back_what_is_needed(void **state)
@@ -411,6 +456,7 @@ int main(void)
 		STORE_TEST(a_dry_run_changes_nothing),
 		STORE_TEST(what_is_needless_is_set_aside_for_the_grace_period),
 		STORE_TEST(what_was_set_aside_is_read),
+		STORE_TEST(a_pack_is_found_while_it_is_moved),
 		STORE_TEST(a_collector_brings_back_what_is_needed),
 		STORE_TEST(a_publisher_brings_back_what_it_reuses),
 		STORE_TEST(a_publisher_does_without_what_is_gone),
