@@ -38,6 +38,7 @@ static void collect(struct janitor *j)
 	const struct collect_options options = {
 		.grace = COLLECT_GRACE_SECONDS,
 		.keep = TRASH_SECONDS,
+		.intents = COLLECT_INTENT_SECONDS,
 		.progress = goes_on,
 		.context = j,
 	};
