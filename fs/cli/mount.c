@@ -10,7 +10,7 @@ static int run(int argc, char **argv)
 {
 	struct mount_options options;
 	struct fuse_args args;
-	char why[256];
+	char why[512];
 	int status;
 	int err = mount_options_parse(argc - 1, argv + 1, &options, &args, why,
 				      sizeof(why));
@@ -37,6 +37,7 @@ const struct command command_mount = {
 		"\n"
 		"  -f                  stay in the foreground, log to stderr\n"
 		"  -d                  also print every request\n"
+		"  -o namespace=NAME   the tree of this name, not 'default'\n"
 		"  -o uid=N,gid=N      show this owner, not the mounting user\n"
 		"  -o allow_other      let other users in\n"
 		"  -o auto_unmount     unmount when the daemon ends\n"

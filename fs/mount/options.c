@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs/store/store.h"
+
 enum { KEY_FOREGROUND, KEY_DEBUG, KEY_IGNORED, KEY_PASSED };
 
 /* What fuse_opt hands to each call. */
@@ -17,6 +19,7 @@ struct parsing {
 	struct mount_options *o;
 	char *uid;
 	char *gid;
+	char *space;
 	char *why;
 	size_t why_size;
 };
@@ -24,6 +27,7 @@ struct parsing {
 static const struct fuse_opt specification[] = {
 	{ "uid=%s", offsetof(struct parsing, uid), 0 },
 	{ "gid=%s", offsetof(struct parsing, gid), 0 },
+	{ "namespace=%s", offsetof(struct parsing, space), 0 },
 	FUSE_OPT_KEY("-f", KEY_FOREGROUND),
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
@@ -103,12 +107,28 @@ static int parse_id(const char *option, const char *text, uint32_t *id,
 	return 0;
 }
 
+static int take_space(struct parsing *p)
+{
+	if (p->space && !store_space_allowed(p->space)) {
+		snprintf(p->why, p->why_size,
+			 "namespace=%s: a namespace has 1 to 255 bytes, no "
+			 "\"/\", and is neither \".\" nor \"..\"",
+			 p->space);
+		return -EINVAL;
+	}
+	p->o->space = p->space;
+	p->space = NULL;
+	return 0;
+}
+
 static int check(struct parsing *p)
 {
 	int err = parse_id("uid", p->uid, &p->o->uid, p);
 
 	if (!err)
 		err = parse_id("gid", p->gid, &p->o->gid, p);
+	if (!err)
+		err = take_space(p);
 	if (!err && !p->o->mountpoint) {
 		snprintf(p->why, p->why_size, "%s",
 			 p->o->store ? "the mount point is missing"
@@ -140,6 +160,7 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 		err = check(&p);
 	free(p.uid);
 	free(p.gid);
+	free(p.space);
 	return err;
 }
 
@@ -147,4 +168,5 @@ void mount_options_free(struct mount_options *o)
 {
 	free(o->store);
 	free(o->mountpoint);
+	free(o->space);
 }

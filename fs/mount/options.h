@@ -12,9 +12,13 @@
 
 struct fuse_args;
 
+/* Stands for the namespace that `tacfs fingerprint` prints. */
+#define MOUNT_SPACE_AUTO "auto"
+
 struct mount_options {
 	char *store;
 	char *mountpoint;
+	char *space; /* namespace=, MOUNT_SPACE_AUTO among them; or NULL */
 	bool foreground;
 	bool debug; /* libfuse's, every request */
 	uid_t uid;  /* the owner that is shown: uid=, or the mounting user */

@@ -203,7 +203,7 @@ static int open_root(struct store *store, const char *path, bool create,
 	return choose_modes(store, why);
 }
 
-static bool space_allowed(const char *space)
+bool store_space_allowed(const char *space)
 {
 	return space[0] && strcmp(space, ".") != 0 &&
 	       strcmp(space, "..") != 0 && !strchr(space, '/') &&
@@ -216,7 +216,7 @@ static int open_all(struct store *store, const char *path,
 	const char *space = config->space ? config->space : "default";
 	int err;
 
-	if (!space_allowed(space))
+	if (!store_space_allowed(space))
 		return refuse(why, -EINVAL, "'%s' cannot name a namespace",
 			      space);
 	err = open_root(store, path, config->create, why);

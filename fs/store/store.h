@@ -34,6 +34,9 @@ int store_open(const char *path, const struct store_config *config,
 	       struct store **store, char *why, size_t why_size);
 void store_close(struct store *store);
 
+/* Whether a namespace may have this name. */
+bool store_space_allowed(const char *space);
+
 /* The directory refs/<namespace>; borrowed. */
 int store_refs(const struct store *store);
 /* The directory tmp; borrowed. For private content (fd_temp()). */

@@ -18,7 +18,7 @@ enum { ARGUMENTS_MAX = 8 };
 struct parsed {
 	struct mount_options o;
 	struct fuse_args args;
-	char why[256];
+	char why[512];
 	int err;
 };
 
@@ -68,6 +68,39 @@ static void owner_may_be_given(void **state)
 	parsed_free(&p);
 }
 
+static void namespace_may_be_given(void **state)
+{
+	struct parsed p = parse((const char *const[]){
+		"-o", "namespace=cann8.1.RC1-py3.11", "s", "m", NULL });
+	struct parsed none = parse((const char *const[]){ "s", "m", NULL });
+
+	(void)state;
+	assert_int_equal(p.err, 0);
+	assert_string_equal(p.o.space, "cann8.1.RC1-py3.11");
+	assert_null(none.o.space);
+	parsed_free(&p);
+	parsed_free(&none);
+}
+
+static void names_that_are_no_namespace_are_refused(void **state)
+{
+	static char longest[sizeof("namespace=") + 256] = "namespace=";
+	const char *const refused[] = { "namespace=",	"namespace=.",
+					"namespace=..", "namespace=a/b",
+					"namespace=/",	longest };
+
+	(void)state;
+	memset(longest + strlen(longest), 'x', 256);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct parsed p = parse((const char *const[]){
+			"s", "m", "-o", refused[i], NULL });
+
+		assert_int_equal(p.err, -EINVAL);
+		assert_non_null(strstr(p.why, "a namespace has 1 to 255"));
+		parsed_free(&p);
+	}
+}
+
 static void wrong_arguments_are_named(void **state)
 {
 	static const struct {
@@ -86,6 +119,9 @@ static void wrong_arguments_are_named(void **state)
 		  "gid=-1 is not a number" },
 		{ { "s", "m", "-o", "uid=4294967295", NULL },
 		  "uid=4294967295 is not a number" },
+		{ { "s", "m", "-o", "namespace=..", NULL },
+		  "namespace=..: a namespace has 1 to 255 bytes, no \"/\", and "
+		  "is neither \".\" nor \"..\"" },
 	};
 
 	(void)state;
@@ -103,6 +139,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(store_and_mount_point_are_taken_in_order),
 		cmocka_unit_test(owner_may_be_given),
+		cmocka_unit_test(namespace_may_be_given),
+		cmocka_unit_test(names_that_are_no_namespace_are_refused),
 		cmocka_unit_test(wrong_arguments_are_named),
 	};
 
