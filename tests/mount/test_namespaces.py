@@ -72,6 +72,14 @@ class Namespaces(unittest.TestCase):
                     self.store, "refs", name, "a.json")),
                     "expected the namespace below refs/")
 
+    def test_auto_is_the_name_that_fingerprint_prints(self):
+        printed = harness.tacfs("fingerprint").stdout.decode().rstrip("\n")
+        mount = self.mount("mount", "namespace=auto")
+        calls.write(os.path.join(mount.path, "a.json"), b"{}")
+        self.assertTrue(printed, "expected a name")
+        self.assertEqual(os.listdir(os.path.join(self.store, "refs")), [printed],
+                         "expected only the namespace with that name")
+
     def test_other_names_are_refused_with_words(self):
         for name in "", ".", "..", "a/b", "/", "x" * 256:
             with self.subTest(name=name):
