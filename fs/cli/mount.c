@@ -67,6 +67,8 @@ const struct command command_mount = {
 		"  -d                  also print every request\n"
 		"  -o namespace=NAME   the tree of this name, not 'default';\n"
 		"                      auto: what 'tacfs fingerprint' prints\n"
+		"  -o ro               read-only: nothing in the store is "
+		"touched\n"
 		"  -o uid=N,gid=N      show this owner, not the mounting user\n"
 		"  -o allow_other      let other users in\n"
 		"  -o auto_unmount     unmount when the daemon ends\n"

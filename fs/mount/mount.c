@@ -15,9 +15,11 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 	AUTO_CLOSE int root = -1;
 	int err;
 
-	*m = (struct mount){
-		.store = store, .log = store_log(store), .uid = uid, .gid = gid
-	};
+	*m = (struct mount){ .store = store,
+			     .log = store_log(store),
+			     .read_only = store_is_read_only(store),
+			     .uid = uid,
+			     .gid = gid };
 	root = openat(store_refs(store), ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;

@@ -35,7 +35,8 @@ struct mount {
 	struct store *store;
 	const struct log *log;
 	struct tree tree;
-	uid_t uid; /* the owner that is shown */
+	bool read_only; /* as the store is */
+	uid_t uid;	/* the owner that is shown */
 	gid_t gid;
 	struct handle *newest;	 /* of all handles; guarded by tree.lock */
 	struct node *kept[KEPT]; /* held; unsound private versions, by age;

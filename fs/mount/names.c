@@ -19,6 +19,8 @@ int name_mkdir(struct mount *m, struct node *directory, const char *name,
 {
 	int fd = directory->directory.fd;
 
+	if (m->read_only)
+		return -EROFS;
 	if (mkdirat(fd, name, mode & 07777) < 0)
 		return -errno;
 	return lookup_name(m, directory, name, caller, found);
@@ -27,6 +29,8 @@ int name_mkdir(struct mount *m, struct node *directory, const char *name,
 int name_symlink(struct mount *m, struct node *directory, const char *name,
 		 const char *target, struct caller *caller, struct found *found)
 {
+	if (m->read_only)
+		return -EROFS;
 	if (symlinkat(target, directory->directory.fd, name) < 0)
 		return -errno;
 	return lookup_name(m, directory, name, caller, found);
@@ -122,9 +126,12 @@ static void note_removal(struct mount *m, struct node *directory,
 int name_unlink(struct mount *m, struct node *directory, const char *name,
 		struct caller *caller)
 {
-	bool removed = unlink_private(m, directory, name, caller);
+	bool removed;
 	int err;
 
+	if (m->read_only)
+		return -EROFS;
+	removed = unlink_private(m, directory, name, caller);
 	if (rendering_is_name(name) && unlink_rendering(m, directory, caller))
 		return 0;
 	err = unlink_published(m, directory, name);
@@ -180,7 +187,9 @@ int name_rmdir(struct mount *m, struct node *directory, const char *name,
 	       struct caller *caller)
 {
 	struct found found;
-	int err = lookup_name(m, directory, name, caller, &found);
+	int err = m->read_only
+			  ? -EROFS
+			  : lookup_name(m, directory, name, caller, &found);
 
 	if (err)
 		return err;

@@ -225,7 +225,9 @@ int handle_open(struct mount *m, struct node *node, int flags,
 		struct caller *caller, struct handle **out)
 {
 	struct place place = { 0 };
-	int err = node_place(&m->tree, node, &place);
+	int err = m->read_only && flags_write(flags)
+			  ? -EROFS
+			  : node_place(&m->tree, node, &place);
 
 	if (err)
 		return err;
@@ -324,6 +326,8 @@ static int create_plain(struct mount *m, struct node *directory,
 int node_create(struct mount *m, struct node *directory, const char *name,
 		mode_t mode, struct caller *caller, struct found *found)
 {
+	if (m->read_only)
+		return -EROFS;
 	if (starts_private(m, directory, name))
 		return create_private(m, directory, name, mode, caller, found);
 	return create_plain(m, directory, name, mode, found);
@@ -433,7 +437,7 @@ int handle_flush(struct mount *m, struct handle *h, struct caller *caller)
 
 int handle_sync(struct mount *m, struct handle *h)
 {
-	if (h->node->kind != NODE_FILE)
+	if (h->node->kind != NODE_FILE || m->read_only)
 		return 0;
 	if (file_is_dirty(h->node))
 		return commit(m, h->node, true);

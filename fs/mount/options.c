@@ -12,7 +12,14 @@
 
 #include "fs/store/store.h"
 
-enum { KEY_FOREGROUND, KEY_DEBUG, KEY_IGNORED, KEY_PASSED };
+enum {
+	KEY_FOREGROUND,
+	KEY_DEBUG,
+	KEY_IGNORED,
+	KEY_PASSED,
+	KEY_READ_ONLY,
+	KEY_WRITABLE
+};
 
 /* What fuse_opt hands to each call. */
 struct parsing {
@@ -32,7 +39,8 @@ static const struct fuse_opt specification[] = {
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
 	FUSE_OPT_KEY("defaults", KEY_IGNORED),
-	FUSE_OPT_KEY("rw", KEY_PASSED),
+	FUSE_OPT_KEY("ro", KEY_READ_ONLY),
+	FUSE_OPT_KEY("rw", KEY_WRITABLE),
 	FUSE_OPT_KEY("suid", KEY_PASSED),
 	FUSE_OPT_KEY("nosuid", KEY_PASSED),
 	FUSE_OPT_KEY("dev", KEY_PASSED),
@@ -73,6 +81,10 @@ static int take(void *data, const char *argument, int key,
 		return 0;
 	case KEY_DEBUG:
 		p->o->debug = true;
+		return 0;
+	case KEY_READ_ONLY:
+	case KEY_WRITABLE:
+		p->o->read_only = key == KEY_READ_ONLY;
 		return 0;
 	case KEY_IGNORED:
 		return 0;

@@ -282,6 +282,8 @@ int name_rename(struct mount *m, const struct rename_end *from,
 	struct found found;
 	int err;
 
+	if (m->read_only)
+		return -EROFS;
 	if (flags & ~(unsigned)RENAME_NOREPLACE)
 		return -EINVAL;
 	err = lookup_name(m, from->directory, from->name, caller, &found);

@@ -65,12 +65,14 @@ static void on_ready(struct mounted *mounted)
 	mounted->ready_fd = -1;
 }
 
-static int add_arguments(const struct mount_options *o, struct fuse_args *args)
+static int add_arguments(const struct mount_options *o, bool read_only,
+			 struct fuse_args *args)
 {
 	char options[256];
 
 	snprintf(options, sizeof(options),
-		 "-ofsname=tacfs,subtype=tacfs,default_permissions");
+		 "-ofsname=tacfs,subtype=tacfs,default_permissions%s",
+		 read_only ? ",ro" : "");
 	if (fuse_opt_add_arg(args, options) != 0)
 		return -ENOMEM;
 	if (o->debug && fuse_opt_add_arg(args, "-d") != 0)
@@ -101,7 +103,7 @@ static int run_session(const struct mount_options *o, struct fuse_args *args,
 	struct fuse_session *session;
 	int status = 1;
 
-	if (add_arguments(o, args) != 0)
+	if (add_arguments(o, mounted->mount->read_only, args) != 0)
 		return complain(o->mountpoint, "out of memory");
 	session =
 		fuse_session_new(args, &mount_ops, sizeof(mount_ops), mounted);
@@ -129,6 +131,7 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 				 .level = o->debug ? LOG_LEVEL_INFO
 						   : LOG_LEVEL_WARNING };
 	const struct store_config config = { .create = true,
+					     .read_only = o->read_only,
 					     .space = o->space,
 					     .log = &log };
 	struct mounted mounted = { .ready = on_ready, .ready_fd = ready_fd };
@@ -142,6 +145,9 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	raise_descriptor_limit();
 	if (store_open(o->store, &config, &store, why, sizeof(why)) != 0)
 		return complain(o->store, why);
+	if (store_is_read_only(store) && !o->read_only)
+		complain(o->store,
+			 "it cannot be written to: mounted read-only");
 	err = mount_init(&mount, store, o->uid, o->gid);
 	if (err) {
 		store_close(store);

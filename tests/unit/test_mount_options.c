@@ -68,6 +68,24 @@ static void owner_may_be_given(void **state)
 	parsed_free(&p);
 }
 
+static void last_of_ro_and_rw_counts(void **state)
+{
+	struct parsed none = parse((const char *const[]){ "s", "m", NULL });
+	struct parsed ro =
+		parse((const char *const[]){ "s", "m", "-o", "rw,ro", NULL });
+	struct parsed rw = parse((const char *const[]){ "s", "m", "-o", "ro",
+							"-o", "rw", NULL });
+
+	(void)state;
+	assert_false(none.o.read_only);
+	assert_true(ro.o.read_only);
+	assert_false(rw.o.read_only);
+	assert_int_equal(ro.args.argc, 1);
+	parsed_free(&none);
+	parsed_free(&ro);
+	parsed_free(&rw);
+}
+
 static void namespace_may_be_given(void **state)
 {
 	struct parsed p = parse((const char *const[]){
@@ -139,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(store_and_mount_point_are_taken_in_order),
 		cmocka_unit_test(owner_may_be_given),
+		cmocka_unit_test(last_of_ro_and_rw_counts),
 		cmocka_unit_test(namespace_may_be_given),
 		cmocka_unit_test(names_that_are_no_namespace_are_refused),
 		cmocka_unit_test(wrong_arguments_are_named),
