@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "fs/mount/guard.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/ops.h"
 #include "fs/own.h"
@@ -65,19 +67,38 @@ static void on_ready(struct mounted *mounted)
 	mounted->ready_fd = -1;
 }
 
+/* The store, as the source of the mount; the argument is split at commas. */
+static int add_source(const struct mount_options *o, struct fuse_args *args)
+{
+	AUTO_FREE char *path = realpath(o->store, NULL);
+	AUTO_FREE char *option = NULL;
+	char *escaped = NULL;
+	int err;
+
+	if (!path || asprintf(&option, "fsname=%s", path) < 0)
+		return -ENOMEM;
+	err = fuse_opt_add_opt_escaped(&escaped, option);
+	if (!err)
+		err = fuse_opt_add_arg(args, "-o");
+	if (!err)
+		err = fuse_opt_add_arg(args, escaped);
+	free(escaped);
+	return err ? -ENOMEM : 0;
+}
+
 static int add_arguments(const struct mount_options *o, bool read_only,
 			 struct fuse_args *args)
 {
-	char options[256];
+	int err = add_source(o, args);
 
-	snprintf(options, sizeof(options),
-		 "-ofsname=tacfs,subtype=tacfs,default_permissions%s",
-		 read_only ? ",ro" : "");
-	if (fuse_opt_add_arg(args, options) != 0)
-		return -ENOMEM;
-	if (o->debug && fuse_opt_add_arg(args, "-d") != 0)
-		return -ENOMEM;
-	return 0;
+	if (!err)
+		err = fuse_opt_add_arg(args,
+				       "-osubtype=tacfs,default_permissions");
+	if (!err && read_only)
+		err = fuse_opt_add_arg(args, "-oro");
+	if (!err && o->debug)
+		err = fuse_opt_add_arg(args, "-d");
+	return err ? -ENOMEM : 0;
 }
 
 static int serve(struct fuse_session *session, struct mounted *mounted)
@@ -196,12 +217,27 @@ static int run_in_background(const struct mount_options *o,
 	return status;
 }
 
+/* 0, or an exit status when it was told why this cannot be mounted here. */
+static int check_places(const struct mount_options *o)
+{
+	char why[PATH_MAX + 128];
+	int err = guard_clear(o->mountpoint, why, sizeof(why));
+
+	if (!err)
+		err = guard_apart(o->store, o->mountpoint, why, sizeof(why));
+	return err ? complain(o->mountpoint, why) : 0;
+}
+
 int session_run(const struct mount_options *o, struct fuse_args *args)
 {
 	struct mount_options absolute = *o;
-	AUTO_FREE char *mountpoint = realpath(o->mountpoint, NULL);
+	AUTO_FREE char *mountpoint = NULL;
 	struct stat st;
+	int status = check_places(o);
 
+	if (status)
+		return status;
+	mountpoint = realpath(o->mountpoint, NULL);
 	if (!mountpoint || stat(mountpoint, &st) < 0)
 		return complain(o->mountpoint, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
