@@ -34,6 +34,7 @@ void mount_free(struct mount *m, bool closed)
 {
 	handle_release_all(m, closed);
 	commit_rest(m);
+	hides_free(&m->hides);
 	tree_free(&m->tree);
 }
 

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "fs/log.h"
+#include "fs/mount/hides.h"
 #include "fs/mount/node.h"
 #include "fs/store/store.h"
 
@@ -36,7 +37,8 @@ struct mount {
 	const struct log *log;
 	struct tree tree;
 	bool read_only; /* as the store is */
-	uid_t uid;	/* the owner that is shown */
+	struct hides hides;
+	uid_t uid; /* the owner that is shown */
 	gid_t gid;
 	struct handle *newest;	 /* of all handles; guarded by tree.lock */
 	struct node *kept[KEPT]; /* held; unsound private versions, by age;

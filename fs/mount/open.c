@@ -13,6 +13,7 @@
 #include "fs/mount/file.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/private.h"
+#include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
 #include "fs/store/publish.h"
 
@@ -296,6 +297,23 @@ static int create_private(struct mount *m, struct node *directory,
 	return 0;
 }
 
+/* In the place of one that was only hidden, if it was: that is the last of it.
+ */
+static int publish_new(struct mount *m, struct node *directory,
+		       struct publication *p, struct version **v)
+{
+	bool hidden = hides_take(m, directory, p->name);
+	int err;
+
+	p->exclusive = !hidden;
+	err = store_publish(m->store, p, v);
+	if (err == -EISDIR && removal_of_hidden(directory, p->name) == 0)
+		err = store_publish(m->store, p, v);
+	if (err && hidden)
+		hides_add(m, directory, p->name);
+	return err;
+}
+
 /* A plain file is there for everybody from now on, empty. */
 static int create_plain(struct mount *m, struct node *directory,
 			const char *name, mode_t mode, struct found *found)
@@ -303,8 +321,7 @@ static int create_plain(struct mount *m, struct node *directory,
 	struct publication p = { .dir = directory->directory.fd,
 				 .name = name,
 				 .content = -1,
-				 .meta = { .mode = mode & 07777 },
-				 .exclusive = true };
+				 .meta = { .mode = mode & 07777 } };
 	struct version *v = NULL;
 	struct timespec now;
 	int err = file_new_ino(&p.meta.ino);
@@ -314,7 +331,7 @@ static int create_plain(struct mount *m, struct node *directory,
 	clock_gettime(CLOCK_REALTIME, &now);
 	p.meta.mtime_sec = now.tv_sec;
 	p.meta.mtime_nsec = (uint32_t)now.tv_nsec;
-	err = store_publish(m->store, &p, &v);
+	err = publish_new(m, directory, &p, &v);
 	if (err)
 		return err;
 	found->timeout = TIMEOUT_KEPT;

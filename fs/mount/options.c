@@ -27,6 +27,7 @@ struct parsing {
 	char *uid;
 	char *gid;
 	char *space;
+	char *deletes;
 	char *why;
 	size_t why_size;
 };
@@ -34,6 +35,7 @@ struct parsing {
 static const struct fuse_opt specification[] = {
 	{ "uid=%s", offsetof(struct parsing, uid), 0 },
 	{ "gid=%s", offsetof(struct parsing, gid), 0 },
+	{ "deletes=%s", offsetof(struct parsing, deletes), 0 },
 	{ "namespace=%s", offsetof(struct parsing, space), 0 },
 	FUSE_OPT_KEY("-f", KEY_FOREGROUND),
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
@@ -133,6 +135,19 @@ static int take_space(struct parsing *p)
 	return 0;
 }
 
+static int take_deletes(struct parsing *p)
+{
+	if (!p->deletes)
+		return 0;
+	p->o->private_deletes = strcmp(p->deletes, "private") == 0;
+	if (p->o->private_deletes || strcmp(p->deletes, "shared") == 0)
+		return 0;
+	snprintf(p->why, p->why_size,
+		 "deletes=%s: deletes are \"shared\" or \"private\"",
+		 p->deletes);
+	return -EINVAL;
+}
+
 static int check(struct parsing *p)
 {
 	int err = parse_id("uid", p->uid, &p->o->uid, p);
@@ -141,6 +156,8 @@ static int check(struct parsing *p)
 		err = parse_id("gid", p->gid, &p->o->gid, p);
 	if (!err)
 		err = take_space(p);
+	if (!err)
+		err = take_deletes(p);
 	if (!err && !p->o->mountpoint) {
 		snprintf(p->why, p->why_size, "%s",
 			 p->o->store ? "the mount point is missing"
@@ -173,6 +190,7 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 	free(p.uid);
 	free(p.gid);
 	free(p.space);
+	free(p.deletes);
 	return err;
 }
 

@@ -20,6 +20,7 @@ struct mount_options {
 	char *mountpoint;
 	char *space; /* namespace=, MOUNT_SPACE_AUTO among them; or NULL */
 	bool read_only;
+	bool private_deletes; /* deletes=private */
 	bool foreground;
 	bool debug; /* libfuse's, every request */
 	uid_t uid;  /* the owner that is shown: uid=, or the mounting user */

@@ -174,6 +174,7 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 		store_close(store);
 		return complain(o->store, strerror(-err));
 	}
+	mount.hides.used = o->private_deletes;
 	mounted.mount = &mount;
 	status = run_session(o, args, &mounted);
 	mount_free(&mount, mounted.unmounted);

@@ -86,6 +86,25 @@ static void last_of_ro_and_rw_counts(void **state)
 	parsed_free(&rw);
 }
 
+static void deletes_are_shared_unless_private(void **state)
+{
+	struct parsed none = parse((const char *const[]){ "s", "m", NULL });
+	struct parsed shared = parse((const char *const[]){
+		"s", "m", "-o", "deletes=shared", NULL });
+	struct parsed private = parse((const char *const[]){
+		"s", "m", "-o", "deletes=private", NULL });
+
+	(void)state;
+	assert_false(none.o.private_deletes);
+	assert_int_equal(shared.err, 0);
+	assert_false(shared.o.private_deletes);
+	assert_int_equal(private.err, 0);
+	assert_true(private.o.private_deletes);
+	parsed_free(&none);
+	parsed_free(&shared);
+	parsed_free(&private);
+}
+
 static void namespace_may_be_given(void **state)
 {
 	struct parsed p = parse((const char *const[]){
@@ -137,6 +156,8 @@ static void wrong_arguments_are_named(void **state)
 		  "gid=-1 is not a number" },
 		{ { "s", "m", "-o", "uid=4294967295", NULL },
 		  "uid=4294967295 is not a number" },
+		{ { "s", "m", "-o", "deletes=no", NULL },
+		  "deletes=no: deletes are \"shared\" or \"private\"" },
 		{ { "s", "m", "-o", "namespace=..", NULL },
 		  "namespace=..: a namespace has 1 to 255 bytes, no \"/\", and "
 		  "is neither \".\" nor \"..\"" },
@@ -158,6 +179,7 @@ int main(void)
 		cmocka_unit_test(store_and_mount_point_are_taken_in_order),
 		cmocka_unit_test(owner_may_be_given),
 		cmocka_unit_test(last_of_ro_and_rw_counts),
+		cmocka_unit_test(deletes_are_shared_unless_private),
 		cmocka_unit_test(namespace_may_be_given),
 		cmocka_unit_test(names_that_are_no_namespace_are_refused),
 		cmocka_unit_test(wrong_arguments_are_named),
