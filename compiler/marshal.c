@@ -330,9 +330,12 @@ static struct items read_code_names(struct loader *l)
 {
 	struct items names = read_code_tuple(l);
 
-	for (size_t i = 0; i < names.count && !l->in->err; i++)
-		if (names.at[i]->type != VALUE_STR)
-			reader_fail(l->in, -EBADMSG, "a name is not a string");
+	for (size_t i = 0; i < names.count; i++) {
+		if (names.at[i]->type == VALUE_STR)
+			continue;
+		reader_fail(l->in, -EBADMSG, "a name is not a string");
+		return (struct items){ NULL, 0 };
+	}
 	return names;
 }
 

@@ -10,7 +10,7 @@
 #include "compiler/show.h"
 #include "fs/cli/cli.h"
 
-enum check_status check_status(enum soundness soundness)
+int check_status(enum soundness soundness)
 {
 	switch (soundness) {
 	case SOUND:
@@ -128,6 +128,6 @@ int check_print(const char *path, const void *bytes, size_t size, bool json)
 		return CHECK_TROUBLE;
 	}
 	return cli_end_output("show") == CLI_OK
-		       ? (int)check_status(verdict.soundness)
+		       ? check_status(verdict.soundness)
 		       : CHECK_TROUBLE;
 }

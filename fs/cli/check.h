@@ -20,7 +20,8 @@ enum check_status {
 
 #define AUTO_WRITER __attribute__((cleanup(writer_free)))
 
-enum check_status check_status(enum soundness soundness);
+/* An enum check_status. */
+int check_status(enum soundness soundness);
 
 /*
  * Judges a whole file, and prints one line or one JSON object. Returns an

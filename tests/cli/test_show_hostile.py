@@ -137,7 +137,7 @@ class Pickles(HostileTest):
 
 class LargeTexts(HostileTest):
     def test_one_string_for_everything(self):
-        for unit, size in (("\x01", many(30 * MIB)), ("\n", many(MIB)),
+        for unit, size in (("\x01", many(10 * MIB)), ("\n", many(MIB)),
                            ("\U000e0001", many(MIB)), ("\ud800", many(MIB))):
             first = Raw(hostile.text(unit * size) + MEMOIZE)
             with self.subTest(unit=unit):
@@ -145,7 +145,7 @@ class LargeTexts(HostileTest):
                     "date", "version", "signature", "py_code")}))
 
     def test_titles_that_grow_on_escape_do_not_go_beyond_the_limit(self):
-        first = Raw(hostile.text("\x01" * many(20 * MIB)) + MEMOIZE)
+        first = Raw(hostile.text("\x01" * many(8 * MIB)) + MEMOIZE)
         done = self.examine(module(name=first, date=get(0)))
         self.assertTrue(done.out.endswith(b"pass\n"))
 
