@@ -71,7 +71,10 @@ static void set_value(struct fingerprint_part *part, const char *value)
 	size_t size = 0;
 
 	for (; value[size] && size < sizeof(part->value) - 1; size++)
-		part->value[size] = is_plain(value[size]) ? value[size] : '_';
+		if (is_plain(value[size]))
+			part->value[size] = value[size];
+		else
+			part->value[size] = '_';
 	part->value[size] = '\0';
 }
 

@@ -87,21 +87,29 @@ static int parse(char *line, struct mounted_at *found)
 	return -ENOMEM;
 }
 
+static int find_in(FILE *table, long id, struct mounted_at *found)
+{
+	char *line = NULL;
+	size_t size = 0;
+	int err = -ENOENT;
+
+	while (err == -ENOENT && getline(&line, &size, table) > 0)
+		if (strtol(line, NULL, 10) == id)
+			err = parse(line, found);
+	free(line);
+	return err;
+}
+
 int mounted_at_find(int fd, struct mounted_at *found)
 {
 	AUTO_FCLOSE FILE *table = NULL;
-	AUTO_FREE char *line = NULL;
-	size_t size = 0;
 	long id;
 
 	*found = (struct mounted_at){ 0 };
 	if (!mount_id_of(fd, &id))
 		return -ENOENT;
 	table = fopen("/proc/self/mountinfo", "re");
-	while (table && getline(&line, &size, table) > 0)
-		if (strtol(line, NULL, 10) == id)
-			return parse(line, found);
-	return -ENOENT;
+	return table ? find_in(table, id, found) : -ENOENT;
 }
 
 void mounted_at_free(struct mounted_at *found)
