@@ -199,8 +199,8 @@ class Guard(unittest.TestCase):
         self.kill(second)
         self.kill(first)
         third = self.new_mount().start()
-        self.assertEqual(self.count(), 2, "expected the one on top of the tmpfs to "
-                         "be replaced")
+        harness.wait_until(lambda: self.count() == 2,
+                           "the one on top of the tmpfs to be replaced")
         third.stop()
 
     def test_source_of_the_mount_is_the_store(self):
