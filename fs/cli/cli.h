@@ -20,6 +20,7 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct command command_fingerprint;
 extern const struct command command_gc;
 extern const struct command command_mount;
 extern const struct command command_show;

@@ -7,8 +7,8 @@
 #include "fs/cli/cli.h"
 
 static const struct command *const commands[] = {
-	&command_mount, &command_show,	   &command_stats,
-	&command_gc,	&command_undelete, NULL,
+	&command_fingerprint, &command_mount,	 &command_show, &command_stats,
+	&command_gc,	      &command_undelete, NULL,
 };
 
 static const struct command *find_command(const char *name)
@@ -28,7 +28,7 @@ static void print_help(FILE *to)
 	      "\n",
 	      to);
 	for (const struct command *const *c = commands; *c; c++)
-		fprintf(to, "  %-8s %s\n", (*c)->name, (*c)->summary);
+		fprintf(to, "  %-11s %s\n", (*c)->name, (*c)->summary);
 }
 
 static bool asks_for_help(int argc, char **argv)

@@ -131,7 +131,7 @@ static int setattr_file(struct mount *m, struct node *node,
 int node_setattr(struct mount *m, struct node *node, const struct handle *h,
 		 const struct stat *st, int set, struct caller *caller)
 {
-	int err = check_owner(m, st, set);
+	int err = m->read_only ? -EROFS : check_owner(m, st, set);
 
 	if (err)
 		return err;

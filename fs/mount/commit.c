@@ -37,13 +37,18 @@ static int find_readable_size(const struct scratch_view *view, uint64_t *size)
  * A graph engine writes an .idx last. A variable description that is not there
  * by then never was; one that is there must be there for every reader.
  */
-static void drop_absent(struct index_names *names, int dir)
+static void drop_absent(struct mount *m, struct node *directory,
+			struct index_names *names)
 {
+	int dir = directory->directory.fd;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < names->count; i++) {
-		if (names->described[i] && faccessat(dir, names->names[i], F_OK,
-						     AT_SYMLINK_NOFOLLOW) < 0)
+		const char *name = names->names[i];
+
+		if (names->described[i] &&
+		    (hides_has(m, directory, name) ||
+		     faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
 			free(names->names[i]);
 		else
 			names->names[kept++] = names->names[i];
@@ -51,15 +56,15 @@ static void drop_absent(struct index_names *names, int dir)
 	names->count = kept;
 }
 
-static int examine(int dir, const char *name, const struct scratch_view *view,
-		   struct findings *f)
+static int examine(struct mount *m, struct node *directory, const char *name,
+		   const struct scratch_view *view, struct findings *f)
 {
 	*f = (struct findings){ .kind = artifact_kind_of(name) };
 	if (f->kind == ARTIFACT_INDEX)
 		index_read(view->bytes, view->size, &f->verdict, &f->names);
 	else
 		artifact_judge(f->kind, view->bytes, view->size, &f->verdict);
-	drop_absent(&f->names, dir);
+	drop_absent(m, directory, &f->names);
 	if (f->kind != ARTIFACT_COMPILED_MODULE ||
 	    f->verdict.soundness == UNSOUND)
 		return 0;
@@ -134,6 +139,7 @@ static void settle(struct mount *m, struct node *node, struct version *v)
 {
 	file_published(node, v);
 	file_set_publishing(m, node, false);
+	hides_take(m, node->parent, node->name);
 	if (node->kind == NODE_PRIVATE) {
 		insider_add(m, node->parent, &node->file.owner, SEES_ALL);
 		private_end(m, node);
@@ -234,8 +240,7 @@ static int commit_content(struct mount *m, struct node *node, bool durable)
 	else
 		err = -ENOENT;
 	if (err == -ENOENT) {
-		err = examine(node->parent->directory.fd, node->name, &b.view,
-			      &f);
+		err = examine(m, node->parent, node->name, &b.view, &f);
 		if (!err && f.verdict.soundness == UNSOUND)
 			keep_unsound(node, &f.verdict);
 		else if (!err)
@@ -408,7 +413,7 @@ int commit_as(struct mount *m, struct node *node, struct node *directory,
 
 	if (err)
 		return err;
-	err = examine(p.dir, name, &b.view, &f);
+	err = examine(m, directory, name, &b.view, &f);
 	if (!err && f.verdict.soundness == UNSOUND) {
 		log_event(m->log, LOG_LEVEL_WARNING,
 			  "not renamed to \"%s\": %s (at byte %zu)", name,

@@ -148,7 +148,10 @@ static int lookup_file(struct mount *m, struct node *directory,
 int lookup_named(struct mount *m, struct node *directory, const char *name,
 		 struct version **named)
 {
-	int err = version_load(m->store, directory->directory.fd, name, named);
+	int err = hides_has(m, directory, name)
+			  ? -ENOENT
+			  : version_load(m->store, directory->directory.fd,
+					 name, named);
 
 	if (err == -ELOOP)
 		return 0;
@@ -195,6 +198,8 @@ static int lookup_stored(struct mount *m, struct node *directory,
 	struct stat st;
 	int err;
 
+	if (hides_has(m, directory, name))
+		return -ENOENT;
 	if (fstatat(directory->directory.fd, name, &st, AT_SYMLINK_NOFOLLOW) <
 	    0)
 		return -errno;

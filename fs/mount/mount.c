@@ -15,9 +15,11 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 	AUTO_CLOSE int root = -1;
 	int err;
 
-	*m = (struct mount){
-		.store = store, .log = store_log(store), .uid = uid, .gid = gid
-	};
+	*m = (struct mount){ .store = store,
+			     .log = store_log(store),
+			     .read_only = store_is_read_only(store),
+			     .uid = uid,
+			     .gid = gid };
 	root = openat(store_refs(store), ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
@@ -32,6 +34,7 @@ void mount_free(struct mount *m, bool closed)
 {
 	handle_release_all(m, closed);
 	commit_rest(m);
+	hides_free(&m->hides);
 	tree_free(&m->tree);
 }
 

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "fs/log.h"
+#include "fs/mount/hides.h"
 #include "fs/mount/node.h"
 #include "fs/store/store.h"
 
@@ -35,6 +36,8 @@ struct mount {
 	struct store *store;
 	const struct log *log;
 	struct tree tree;
+	bool read_only; /* as the store is */
+	struct hides hides;
 	uid_t uid; /* the owner that is shown */
 	gid_t gid;
 	struct handle *newest;	 /* of all handles; guarded by tree.lock */

@@ -11,26 +11,66 @@
 #include "fs/mount/commit.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
+#include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
 #include "fs/own.h"
-#include "fs/store/trash.h"
+
+static bool is_directory(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+/* A directory of the store that was only hidden is shown again. */
+static int make_directory(struct mount *m, struct node *directory,
+			  const char *name, mode_t mode)
+{
+	int fd = directory->directory.fd;
+	bool hidden = hides_take(m, directory, name);
+	int err;
+
+	if (hidden && is_directory(fd, name))
+		return 0;
+	if (hidden)
+		removal_of_hidden(m, directory, name);
+	err = mkdirat(fd, name, mode & 07777) < 0 ? -errno : 0;
+	if (err && hidden)
+		hides_add(m, directory, name);
+	return err;
+}
 
 int name_mkdir(struct mount *m, struct node *directory, const char *name,
 	       mode_t mode, struct caller *caller, struct found *found)
 {
-	int fd = directory->directory.fd;
+	int err = m->read_only ? -EROFS
+			       : make_directory(m, directory, name, mode);
 
-	if (mkdirat(fd, name, mode & 07777) < 0)
-		return -errno;
-	return lookup_name(m, directory, name, caller, found);
+	return err ? err : lookup_name(m, directory, name, caller, found);
+}
+
+static int make_symlink(struct mount *m, struct node *directory,
+			const char *name, const char *target)
+{
+	bool hidden = hides_take(m, directory, name);
+	int err;
+
+	if (hidden)
+		removal_of_hidden(m, directory, name);
+	err = symlinkat(target, directory->directory.fd, name) < 0 ? -errno : 0;
+	if (err && hidden)
+		hides_add(m, directory, name);
+	return err;
 }
 
 int name_symlink(struct mount *m, struct node *directory, const char *name,
 		 const char *target, struct caller *caller, struct found *found)
 {
-	if (symlinkat(target, directory->directory.fd, name) < 0)
-		return -errno;
-	return lookup_name(m, directory, name, caller, found);
+	int err = m->read_only ? -EROFS
+			       : make_symlink(m, directory, name, target);
+
+	return err ? err : lookup_name(m, directory, name, caller, found);
 }
 
 int name_readlink(struct mount *m, struct node *node, char **target)
@@ -64,9 +104,9 @@ static int unlink_published(struct mount *m, struct node *directory,
 	int err;
 
 	if (!node)
-		return trash_delete(m->store, directory->directory.fd, name);
+		return removal_of_file(m, directory, name);
 	pthread_rwlock_wrlock(&node->writing);
-	err = trash_delete(m->store, directory->directory.fd, name);
+	err = removal_of_file(m, directory, name);
 	if (!err) {
 		commit_abandon(m, node, NULL);
 		tree_lock(&m->tree);
@@ -105,7 +145,7 @@ static bool unlink_rendering(struct mount *m, struct node *directory,
 	node_drop(&m->tree, node);
 	if (rendering_unlink(m, directory) != 0)
 		return false;
-	unlinkat(directory->directory.fd, RENDERING_NAME, 0);
+	removal_of_file(m, directory, RENDERING_NAME);
 	return true;
 }
 
@@ -122,9 +162,12 @@ static void note_removal(struct mount *m, struct node *directory,
 int name_unlink(struct mount *m, struct node *directory, const char *name,
 		struct caller *caller)
 {
-	bool removed = unlink_private(m, directory, name, caller);
+	bool removed;
 	int err;
 
+	if (m->read_only)
+		return -EROFS;
+	removed = unlink_private(m, directory, name, caller);
 	if (rendering_is_name(name) && unlink_rendering(m, directory, caller))
 		return 0;
 	err = unlink_published(m, directory, name);
@@ -133,6 +176,37 @@ int name_unlink(struct mount *m, struct node *directory, const char *name,
 	if (!err)
 		note_removal(m, directory, name, caller);
 	return err;
+}
+
+/* Whether the store has nothing in a directory that the caller would see. */
+static bool shows_nothing(struct mount *m, struct node *directory,
+			  struct caller *caller)
+{
+	AUTO_CLOSEDIR DIR *dir = NULL;
+	struct dirent *entry;
+	bool nothing = true;
+	int fd = openat(directory->directory.fd, ".",
+			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return false;
+	}
+	while (nothing && (entry = readdir(dir))) {
+		struct found found;
+		int err;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		err = lookup_name(m, directory, entry->d_name, caller, &found);
+		if (!err)
+			node_drop(&m->tree, found.node);
+		nothing = err == -ENOENT;
+	}
+	return nothing;
 }
 
 /* Whether a name in a directory to be removed is an .idx that nobody sees. */
@@ -176,11 +250,29 @@ static void detach_directory(struct mount *m, struct node *node)
 	tree_unlock(&m->tree);
 }
 
+/* What is left of removed files does not keep a directory from removal. */
+static int remove_directory(struct mount *m, struct node *directory,
+			    const char *name, struct node *node,
+			    struct caller *caller)
+{
+	int err;
+
+	if (m->hides.used && !shows_nothing(m, node, caller))
+		return -ENOTEMPTY;
+	err = removal_of_directory(m, directory, name);
+	if (err != -ENOTEMPTY)
+		return err;
+	clear_remainders(m, node, caller);
+	return removal_of_directory(m, directory, name);
+}
+
 int name_rmdir(struct mount *m, struct node *directory, const char *name,
 	       struct caller *caller)
 {
 	struct found found;
-	int err = lookup_name(m, directory, name, caller, &found);
+	int err = m->read_only
+			  ? -EROFS
+			  : lookup_name(m, directory, name, caller, &found);
 
 	if (err)
 		return err;
@@ -189,13 +281,7 @@ int name_rmdir(struct mount *m, struct node *directory, const char *name,
 	} else if (private_any(m, found.node, caller)) {
 		err = -ENOTEMPTY;
 	} else {
-		int fd = directory->directory.fd;
-
-		err = unlinkat(fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
-		if (err == -ENOTEMPTY) {
-			clear_remainders(m, found.node, caller);
-			err = unlinkat(fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
-		}
+		err = remove_directory(m, directory, name, found.node, caller);
 		if (!err)
 			detach_directory(m, found.node);
 	}

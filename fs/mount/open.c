@@ -13,6 +13,7 @@
 #include "fs/mount/file.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/private.h"
+#include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
 #include "fs/store/publish.h"
 
@@ -247,7 +248,9 @@ int handle_open(struct mount *m, struct node *node, int flags,
 		struct caller *caller, struct handle **out)
 {
 	struct place place = { 0 };
-	int err = node_place(&m->tree, node, &place);
+	int err = m->read_only && flags_write(flags)
+			  ? -EROFS
+			  : node_place(&m->tree, node, &place);
 
 	if (err)
 		return err;
@@ -316,6 +319,23 @@ static int create_private(struct mount *m, struct node *directory,
 	return 0;
 }
 
+/* In the place of one that was only hidden, if it was: that is the last of it.
+ */
+static int publish_new(struct mount *m, struct node *directory,
+		       struct publication *p, struct version **v)
+{
+	bool hidden = hides_take(m, directory, p->name);
+	int err;
+
+	p->exclusive = !hidden;
+	err = store_publish(m->store, p, v);
+	if (err == -EISDIR && removal_of_hidden(directory, p->name) == 0)
+		err = store_publish(m->store, p, v);
+	if (err && hidden)
+		hides_add(m, directory, p->name);
+	return err;
+}
+
 /* A plain file is there for everybody from now on, empty. */
 static int create_plain(struct mount *m, struct node *directory,
 			const char *name, mode_t mode, struct found *found)
@@ -323,8 +343,7 @@ static int create_plain(struct mount *m, struct node *directory,
 	struct publication p = { .dir = directory->directory.fd,
 				 .name = name,
 				 .content = -1,
-				 .meta = { .mode = mode & 07777 },
-				 .exclusive = true };
+				 .meta = { .mode = mode & 07777 } };
 	struct version *v = NULL;
 	struct timespec now;
 	int err = file_new_ino(&p.meta.ino);
@@ -334,7 +353,7 @@ static int create_plain(struct mount *m, struct node *directory,
 	clock_gettime(CLOCK_REALTIME, &now);
 	p.meta.mtime_sec = now.tv_sec;
 	p.meta.mtime_nsec = (uint32_t)now.tv_nsec;
-	err = store_publish(m->store, &p, &v);
+	err = publish_new(m, directory, &p, &v);
 	if (err)
 		return err;
 	found->timeout = TIMEOUT_KEPT;
@@ -346,6 +365,8 @@ static int create_plain(struct mount *m, struct node *directory,
 int node_create(struct mount *m, struct node *directory, const char *name,
 		mode_t mode, struct caller *caller, struct found *found)
 {
+	if (m->read_only)
+		return -EROFS;
 	if (starts_private(m, directory, name))
 		return create_private(m, directory, name, mode, caller, found);
 	return create_plain(m, directory, name, mode, found);
@@ -455,7 +476,7 @@ int handle_flush(struct mount *m, struct handle *h, struct caller *caller)
 
 int handle_sync(struct mount *m, struct handle *h)
 {
-	if (h->node->kind != NODE_FILE)
+	if (h->node->kind != NODE_FILE || m->read_only)
 		return 0;
 	if (file_is_dirty(h->node))
 		return commit(m, h->node, true);

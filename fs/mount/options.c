@@ -11,14 +11,24 @@
 #include <unistd.h>
 
 #include "fs/mount/janitor.h"
+#include "fs/store/store.h"
 
-enum { KEY_FOREGROUND, KEY_DEBUG, KEY_IGNORED, KEY_PASSED };
+enum {
+	KEY_FOREGROUND,
+	KEY_DEBUG,
+	KEY_IGNORED,
+	KEY_PASSED,
+	KEY_READ_ONLY,
+	KEY_WRITABLE
+};
 
 /* What fuse_opt hands to each call. */
 struct parsing {
 	struct mount_options *o;
 	char *uid;
 	char *gid;
+	char *space;
+	char *deletes;
 	char *collect;
 	char *why;
 	size_t why_size;
@@ -27,12 +37,15 @@ struct parsing {
 static const struct fuse_opt specification[] = {
 	{ "uid=%s", offsetof(struct parsing, uid), 0 },
 	{ "gid=%s", offsetof(struct parsing, gid), 0 },
+	{ "deletes=%s", offsetof(struct parsing, deletes), 0 },
+	{ "namespace=%s", offsetof(struct parsing, space), 0 },
 	{ "collect=%s", offsetof(struct parsing, collect), 0 },
 	FUSE_OPT_KEY("-f", KEY_FOREGROUND),
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
 	FUSE_OPT_KEY("defaults", KEY_IGNORED),
-	FUSE_OPT_KEY("rw", KEY_PASSED),
+	FUSE_OPT_KEY("ro", KEY_READ_ONLY),
+	FUSE_OPT_KEY("rw", KEY_WRITABLE),
 	FUSE_OPT_KEY("suid", KEY_PASSED),
 	FUSE_OPT_KEY("nosuid", KEY_PASSED),
 	FUSE_OPT_KEY("dev", KEY_PASSED),
@@ -74,6 +87,10 @@ static int take(void *data, const char *argument, int key,
 	case KEY_DEBUG:
 		p->o->debug = true;
 		return 0;
+	case KEY_READ_ONLY:
+	case KEY_WRITABLE:
+		p->o->read_only = key == KEY_READ_ONLY;
+		return 0;
 	case KEY_IGNORED:
 		return 0;
 	case KEY_PASSED:
@@ -107,12 +124,43 @@ static int parse_number(const char *option, const char *text, uint32_t *id,
 	return 0;
 }
 
+static int take_space(struct parsing *p)
+{
+	if (p->space && !store_space_allowed(p->space)) {
+		snprintf(p->why, p->why_size,
+			 "namespace=%s: a namespace has 1 to 255 bytes, no "
+			 "\"/\", and is neither \".\" nor \"..\"",
+			 p->space);
+		return -EINVAL;
+	}
+	p->o->space = p->space;
+	p->space = NULL;
+	return 0;
+}
+
+static int take_deletes(struct parsing *p)
+{
+	if (!p->deletes)
+		return 0;
+	p->o->private_deletes = strcmp(p->deletes, "private") == 0;
+	if (p->o->private_deletes || strcmp(p->deletes, "shared") == 0)
+		return 0;
+	snprintf(p->why, p->why_size,
+		 "deletes=%s: deletes are \"shared\" or \"private\"",
+		 p->deletes);
+	return -EINVAL;
+}
+
 static int check(struct parsing *p)
 {
 	int err = parse_number("uid", p->uid, &p->o->uid, p);
 
 	if (!err)
 		err = parse_number("gid", p->gid, &p->o->gid, p);
+	if (!err)
+		err = take_space(p);
+	if (!err)
+		err = take_deletes(p);
 	if (!err)
 		err = parse_number("collect", p->collect, &p->o->collect, p);
 	if (!err && !p->o->mountpoint) {
@@ -148,6 +196,8 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 		err = check(&p);
 	free(p.uid);
 	free(p.gid);
+	free(p.space);
+	free(p.deletes);
 	free(p.collect);
 	return err;
 }
@@ -156,4 +206,5 @@ void mount_options_free(struct mount_options *o)
 {
 	free(o->store);
 	free(o->mountpoint);
+	free(o->space);
 }

@@ -12,9 +12,15 @@
 
 struct fuse_args;
 
+/* Stands for the namespace that `tacfs fingerprint` prints. */
+#define MOUNT_SPACE_AUTO "auto"
+
 struct mount_options {
 	char *store;
 	char *mountpoint;
+	char *space; /* namespace=, MOUNT_SPACE_AUTO among them; or NULL */
+	bool read_only;
+	bool private_deletes; /* deletes=private */
 	bool foreground;
 	bool debug; /* libfuse's, every request */
 	uid_t uid;  /* the owner that is shown: uid=, or the mounting user */

@@ -12,6 +12,7 @@
 #include "fs/mount/lookup.h"
 #include "fs/mount/names.h"
 #include "fs/mount/private.h"
+#include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
 
 /* A rename under way: both ends, and what they showed before. */
@@ -170,9 +171,9 @@ static int rename_private(const struct renaming *r)
 	pthread_mutex_lock(&r->node->lock);
 	r->node->file.dirty = true;
 	pthread_mutex_unlock(&r->node->lock);
-	if (unlinkat(r->from.directory->directory.fd, r->from.name, 0) < 0 &&
-	    errno != ENOENT)
-		return -errno;
+	err = removal_of_file(r->m, r->from.directory, r->from.name);
+	if (err && err != -ENOENT)
+		return err;
 	return commit_unopened(r->m, r->node);
 }
 
@@ -202,7 +203,8 @@ static int rename_other(const struct renaming *r)
 {
 	int err = rename_stored(r);
 
-	if (err == -ENOTEMPTY && r->replaced &&
+	/* What is only hidden stays in the store, and in the way. */
+	if (err == -ENOTEMPTY && !r->m->hides.used && r->replaced &&
 	    r->replaced->kind == NODE_DIRECTORY) {
 		err = name_rmdir(r->m, r->to.directory, r->to.name, r->caller);
 		if (!err)
@@ -269,6 +271,19 @@ static int rename_found(const struct renaming *r)
 	return err;
 }
 
+/* What is only hidden at the new name does not count, and ends with this. */
+static int rename_shown(struct renaming *r)
+{
+	int err;
+
+	if (hides_has(r->m, r->to.directory, r->to.name))
+		r->flags &= ~(unsigned)RENAME_NOREPLACE;
+	err = rename_found(r);
+	if (!err && r->node->kind != NODE_PRIVATE)
+		hides_take(r->m, r->to.directory, r->to.name);
+	return err;
+}
+
 int name_rename(struct mount *m, const struct rename_end *from,
 		const struct rename_end *to, unsigned flags,
 		struct caller *caller)
@@ -277,6 +292,8 @@ int name_rename(struct mount *m, const struct rename_end *from,
 	struct found found;
 	int err;
 
+	if (m->read_only)
+		return -EROFS;
 	if (flags & ~(unsigned)RENAME_NOREPLACE)
 		return -EINVAL;
 	err = lookup_name(m, from->directory, from->name, caller, &found);
@@ -289,7 +306,7 @@ int name_rename(struct mount *m, const struct rename_end *from,
 	if (!err && r.replaced == r.node)
 		err = 0;
 	else if (!err || err == -ENOENT)
-		err = rename_found(&r);
+		err = rename_shown(&r);
 	node_drop(&m->tree, r.node);
 	node_drop(&m->tree, r.replaced);
 	return err;

@@ -48,6 +48,8 @@ int rendering_source(struct mount *m, struct node *directory,
 {
 	int err;
 
+	if (hides_has(m, directory, RENDERING_SOURCE))
+		return -ENOENT;
 	*out = cached_source(m, directory);
 	if (*out)
 		return 0;
@@ -347,6 +349,7 @@ void rendering_published(struct mount *m, struct node *directory)
 	node_drop(&m->tree, stored);
 	set_hidden(m, directory, NULL, false);
 	unlinkat(directory->directory.fd, RENDERING_NAME, 0);
+	hides_take(m, directory, RENDERING_NAME);
 }
 
 void rendering_forget(struct mount *m, struct node *directory)

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "fs/mount/guard.h"
 #include "fs/mount/janitor.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/ops.h"
@@ -66,17 +68,38 @@ static void on_ready(struct mounted *mounted)
 	mounted->ready_fd = -1;
 }
 
-static int add_arguments(const struct mount_options *o, struct fuse_args *args)
+/* The store, as the source of the mount; the argument is split at commas. */
+static int add_source(const struct mount_options *o, struct fuse_args *args)
 {
-	char options[256];
+	AUTO_FREE char *path = realpath(o->store, NULL);
+	AUTO_FREE char *option = NULL;
+	char *escaped = NULL;
+	int err;
 
-	snprintf(options, sizeof(options),
-		 "-ofsname=tacfs,subtype=tacfs,default_permissions");
-	if (fuse_opt_add_arg(args, options) != 0)
+	if (!path || asprintf(&option, "fsname=%s", path) < 0)
 		return -ENOMEM;
-	if (o->debug && fuse_opt_add_arg(args, "-d") != 0)
-		return -ENOMEM;
-	return 0;
+	err = fuse_opt_add_opt_escaped(&escaped, option);
+	if (!err)
+		err = fuse_opt_add_arg(args, "-o");
+	if (!err)
+		err = fuse_opt_add_arg(args, escaped);
+	free(escaped);
+	return err ? -ENOMEM : 0;
+}
+
+static int add_arguments(const struct mount_options *o, bool read_only,
+			 struct fuse_args *args)
+{
+	int err = add_source(o, args);
+
+	if (!err)
+		err = fuse_opt_add_arg(args,
+				       "-osubtype=tacfs,default_permissions");
+	if (!err && read_only)
+		err = fuse_opt_add_arg(args, "-oro");
+	if (!err && o->debug)
+		err = fuse_opt_add_arg(args, "-d");
+	return err ? -ENOMEM : 0;
 }
 
 static int serve(struct fuse_session *session, struct mounted *mounted)
@@ -102,7 +125,7 @@ static int run_session(const struct mount_options *o, struct fuse_args *args,
 	struct fuse_session *session;
 	int status = 1;
 
-	if (add_arguments(o, args) != 0)
+	if (add_arguments(o, mounted->mount->read_only, args) != 0)
 		return complain(o->mountpoint, "out of memory");
 	session =
 		fuse_session_new(args, &mount_ops, sizeof(mount_ops), mounted);
@@ -129,7 +152,10 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	const struct log log = { .to_syslog = !o->foreground,
 				 .level = o->debug ? LOG_LEVEL_INFO
 						   : LOG_LEVEL_WARNING };
-	const struct store_config config = { .create = true, .log = &log };
+	const struct store_config config = { .create = true,
+					     .read_only = o->read_only,
+					     .space = o->space,
+					     .log = &log };
 	struct mounted mounted = { .ready = on_ready, .ready_fd = ready_fd };
 	struct store *store;
 	struct janitor janitor;
@@ -142,13 +168,17 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	raise_descriptor_limit();
 	if (store_open(o->store, &config, &store, why, sizeof(why)) != 0)
 		return complain(o->store, why);
+	if (store_is_read_only(store) && !o->read_only)
+		complain(o->store,
+			 "it cannot be written to: mounted read-only");
 	err = mount_init(&mount, store, o->uid, o->gid);
 	if (err) {
 		store_close(store);
 		return complain(o->store, strerror(-err));
 	}
+	mount.hides.used = o->private_deletes;
 	mounted.mount = &mount;
-	janitor_start(&janitor, store, o->collect);
+	janitor_start(&janitor, store, mount.read_only ? 0 : o->collect);
 	status = run_session(o, args, &mounted);
 	janitor_stop(&janitor);
 	mount_free(&mount, mounted.unmounted);
@@ -192,12 +222,27 @@ static int run_in_background(const struct mount_options *o,
 	return status;
 }
 
+/* 0, or an exit status when it was told why this cannot be mounted here. */
+static int check_places(const struct mount_options *o)
+{
+	char why[PATH_MAX + 128];
+	int err = guard_clear(o->mountpoint, why, sizeof(why));
+
+	if (!err)
+		err = guard_apart(o->store, o->mountpoint, why, sizeof(why));
+	return err ? complain(o->mountpoint, why) : 0;
+}
+
 int session_run(const struct mount_options *o, struct fuse_args *args)
 {
 	struct mount_options absolute = *o;
-	AUTO_FREE char *mountpoint = realpath(o->mountpoint, NULL);
+	AUTO_FREE char *mountpoint = NULL;
 	struct stat st;
+	int status = check_places(o);
 
+	if (status)
+		return status;
+	mountpoint = realpath(o->mountpoint, NULL);
 	if (!mountpoint || stat(mountpoint, &st) < 0)
 		return complain(o->mountpoint, strerror(errno));
 	if (!S_ISDIR(st.st_mode))

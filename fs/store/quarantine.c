@@ -97,6 +97,20 @@ static void put_back(const struct store *store, const char *moved, int dir,
 		unlinkat(store->quarantine, moved, 0);
 }
 
+static void condemn(const struct store *store, int dir, const char *name,
+		    const struct file_identity *judged, const char *reason)
+{
+	char place[PATH_MAX];
+
+	if (!condemned_add(store->condemned, judged))
+		return;
+	describe_place(dir, name, place);
+	log_event(store->log, LOG_LEVEL_WARNING,
+		  "%s is damaged (%s): not served, and left where it is, since "
+		  "the store is read-only",
+		  place, reason);
+}
+
 int quarantine_file(struct store *store, int dir, const char *name,
 		    const struct file_identity *judged, const char *kind,
 		    const char *reason)
@@ -107,6 +121,10 @@ int quarantine_file(struct store *store, int dir, const char *name,
 
 	if (!is_still(dir, name, judged, false))
 		return 0;
+	if (store->read_only) {
+		condemn(store, dir, name, judged, reason);
+		return 0;
+	}
 	err = new_name(kind, moved);
 	if (!err && renameat(dir, name, store->quarantine, moved) < 0)
 		err = errno == ENOENT ? -ENOENT : -errno;

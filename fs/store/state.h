@@ -17,6 +17,7 @@
 
 #include "fs/store/block_cache.h"
 #include "fs/store/block_index.h"
+#include "fs/store/condemned.h"
 #include "fs/store/format.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_pool.h"
@@ -36,7 +37,9 @@ struct store {
 	uid_t uid;	  /* who we are: the publisher, and trusted */
 	mode_t file_mode; /* of manifests and packs */
 	mode_t dir_mode;
-	bool has_journal; /* see durable.h */
+	bool has_journal;	     /* see durable.h */
+	bool read_only;		     /* then tmp and quarantine are -1 */
+	struct condemned *condemned; /* when it is read-only, else NULL */
 	pthread_mutex_t names;
 	struct moves moves;
 	atomic_size_t publications; /* that were begun */

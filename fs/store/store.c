@@ -47,13 +47,38 @@ int store_make_dir(const struct store *store, int dir, const char *name)
 	return fchmodat(dir, name, store->dir_mode, 0) < 0 ? -errno : 0;
 }
 
-/* Opens the directory `name` in `dir`; makes it when it is not there. */
+/* An open directory that is empty, and stays so: it was removed. */
+static int open_empty(void)
+{
+	static const char *const places[] = { "/tmp", "/var/tmp", "/dev/shm",
+					      "/run" };
+	int fd = -1;
+
+	for (size_t i = 0; fd < 0 && i < sizeof(places) / sizeof(*places);
+	     i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "%s/tacfs-XXXXXX", places[i]);
+		if (!mkdtemp(path))
+			continue;
+		fd = open(path, DIR_FLAGS);
+		rmdir(path);
+	}
+	return fd;
+}
+
+/*
+ * Opens the directory `name` in `dir`. When it is not there it is made, or, in
+ * a read-only store, is an empty one.
+ */
 static int open_part(const struct store *store, int dir, const char *name,
 		     int *part, const struct reason *why)
 {
 	int fd = openat(dir, name, DIR_FLAGS);
 
-	if (fd < 0 && errno == ENOENT) {
+	if (fd < 0 && errno == ENOENT && store->read_only) {
+		fd = open_empty();
+	} else if (fd < 0 && errno == ENOENT) {
 		int err = store_make_dir(store, dir, name);
 
 		if (err)
@@ -68,8 +93,8 @@ static int open_part(const struct store *store, int dir, const char *name,
 	return 0;
 }
 
-static int open_layout(struct store *store, const char *space,
-		       const struct reason *why)
+/* What only those need who write. */
+static int open_workplaces(struct store *store, const struct reason *why)
 {
 	int err = open_part(store, store->root, "tmp", &store->tmp, why);
 
@@ -84,6 +109,14 @@ static int open_layout(struct store *store, const char *space,
 	if (!err)
 		err = open_part(store, store->root, "quarantine",
 				&store->quarantine, why);
+	return err;
+}
+
+static int open_layout(struct store *store, const char *space,
+		       const struct reason *why)
+{
+	int err = store->read_only ? 0 : open_workplaces(store, why);
+
 	if (!err)
 		err = open_part(store, store->root, "intents", &store->intents,
 				why);
@@ -209,26 +242,50 @@ static int open_root(struct store *store, const char *path, bool create,
 	return choose_modes(store, why);
 }
 
-static bool space_allowed(const char *space)
+bool store_space_allowed(const char *space)
 {
 	return space[0] && strcmp(space, ".") != 0 &&
 	       strcmp(space, "..") != 0 && !strchr(space, '/') &&
 	       strlen(space) <= 255;
 }
 
+/* Every publication starts in tmp/. */
+static bool can_write(const struct store *store)
+{
+	if (faccessat(store->root, "tmp", W_OK | X_OK, AT_EACCESS) == 0)
+		return true;
+	if (errno == ENOENT &&
+	    faccessat(store->root, ".", W_OK | X_OK, AT_EACCESS) == 0)
+		return true;
+	return errno != EROFS && errno != EACCES && errno != EPERM;
+}
+
+static int choose_access(struct store *store, const struct store_config *config,
+			 const struct reason *why)
+{
+	store->read_only = config->read_only || !can_write(store);
+	if (!store->read_only)
+		return 0;
+	store->condemned = condemned_new();
+	return store->condemned ? 0 : refuse(why, -ENOMEM, "out of memory");
+}
+
 static int open_all(struct store *store, const char *path,
 		    const struct store_config *config, const struct reason *why)
 {
 	const char *space = config->space ? config->space : "default";
+	bool create = config->create && !config->read_only;
 	int err;
 
-	if (!space_allowed(space))
+	if (!store_space_allowed(space))
 		return refuse(why, -EINVAL, "'%s' cannot name a namespace",
 			      space);
 	snprintf(store->name, sizeof(store->name), "%s", space);
-	err = open_root(store, path, config->create, why);
+	err = open_root(store, path, create, why);
 	if (!err)
-		err = load_format(store, config->create, why);
+		err = load_format(store, create, why);
+	if (!err)
+		err = choose_access(store, config, why);
 	if (!err)
 		err = open_layout(store, space, why);
 	if (!err)
@@ -271,6 +328,7 @@ int store_open(const char *path, const struct store_config *config,
 	err = open_all(made, path, config, &reason);
 	if (err) {
 		close_fds(made);
+		condemned_free(made->condemned);
 		free(made);
 		return err;
 	}
@@ -286,7 +344,13 @@ void store_close(struct store *store)
 	pack_pool_free(&store->pool);
 	pthread_mutex_destroy(&store->names);
 	close_fds(store);
+	condemned_free(store->condemned);
 	free(store);
+}
+
+bool store_is_read_only(const struct store *store)
+{
+	return store->read_only;
 }
 
 int store_refs(const struct store *store)

@@ -19,6 +19,7 @@ struct store;
 struct store_config {
 	bool create;	       /* make the store when the path is missing or an
 				  empty directory */
+	bool read_only;	       /* change nothing in it, and do not make it */
 	const char *space;     /* the namespace; NULL for "default" */
 	const struct log *log; /* borrowed; may be NULL */
 };
@@ -29,10 +30,19 @@ struct store_config {
  * program does not know; -EBADMSG when FORMAT is damaged; -ENOTEMPTY when the
  * directory holds something else than a store; other errnos. On failure `why`
  * holds one line that says what is wrong.
+ *
+ * A store that cannot be written to (by this user, or since its file system is
+ * mounted so) is opened as if read_only were set. What is missing in a
+ * read-only store is empty: directories of older stores, the namespace.
  */
 int store_open(const char *path, const struct store_config *config,
 	       struct store **store, char *why, size_t why_size);
 void store_close(struct store *store);
+/* Whether nothing may be changed: then do not publish, and there is no tmp. */
+bool store_is_read_only(const struct store *store);
+
+/* Whether a namespace may have this name. */
+bool store_space_allowed(const char *space);
 
 /* The directory refs/<namespace>; borrowed. */
 int store_refs(const struct store *store);

@@ -164,6 +164,13 @@ static int refuse(struct store *store, int dir, const char *name,
 	return -ENOENT;
 }
 
+static bool is_condemned(const struct store *store, const struct stat *st)
+{
+	struct file_identity identity = identity_of(st);
+
+	return condemned_has(store->condemned, &identity);
+}
+
 int version_load(struct store *store, int dir, const char *name,
 		 struct version **out)
 {
@@ -173,6 +180,8 @@ int version_load(struct store *store, int dir, const char *name,
 	struct stat st;
 	int err = manifest_file_read(store, dir, name, &bytes, &st);
 
+	if (!err && is_condemned(store, &st))
+		return -ENOENT;
 	if (!err)
 		err = version_parse(store, bytes, (size_t)st.st_size, &v, &why);
 	if (err == -ENODATA) {
@@ -213,6 +222,8 @@ bool version_is_current(const struct version *v, int dir, const char *name)
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	now = identity_of(&st);
+	if (condemned_has(v->store->condemned, &now))
+		return false;
 	known = identity_now(v, &settled);
 	if (!identity_same_file(&now, &known) || now.size != known.size)
 		return false;

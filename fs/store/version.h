@@ -31,9 +31,10 @@ const char *const *version_names(const struct version *v, size_t *count);
 /*
  * Reads and checks the manifest `name` in the directory `dir`. Returns 0;
  * -ENOENT when there is none that may be served: missing; damaged (it is then
- * moved to quarantine/ and logged); of a publisher who is not trusted; of a
- * newer format (logged); -EISDIR for a directory; -ELOOP for a symlink;
- * -ENXIO for any other kind of file; other errnos of the file system.
+ * moved to quarantine/, or remembered when the store is read-only, and logged);
+ * of a publisher who is not trusted; of a newer format (logged); -EISDIR for a
+ * directory; -ELOOP for a symlink; -ENXIO for any other kind of file; other
+ * errnos of the file system.
  */
 int version_load(struct store *store, int dir, const char *name,
 		 struct version **out);

@@ -125,7 +125,10 @@ class Mount:
             self.stop()
 
     def start(self):
-        os.makedirs(self.path, exist_ok=True)
+        try:
+            os.makedirs(self.path, exist_ok=True)
+        except FileExistsError:
+            pass  # a dead mount, which the command has to deal with
         if PLAIN:
             return self
         os.makedirs(os.path.dirname(self.log), exist_ok=True)

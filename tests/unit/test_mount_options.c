@@ -18,7 +18,7 @@ enum { ARGUMENTS_MAX = 8 };
 struct parsed {
 	struct mount_options o;
 	struct fuse_args args;
-	char why[256];
+	char why[512];
 	int err;
 };
 
@@ -68,6 +68,76 @@ static void owner_may_be_given(void **state)
 	parsed_free(&p);
 }
 
+static void last_of_ro_and_rw_counts(void **state)
+{
+	struct parsed none = parse((const char *const[]){ "s", "m", NULL });
+	struct parsed ro =
+		parse((const char *const[]){ "s", "m", "-o", "rw,ro", NULL });
+	struct parsed rw = parse((const char *const[]){ "s", "m", "-o", "ro",
+							"-o", "rw", NULL });
+
+	(void)state;
+	assert_false(none.o.read_only);
+	assert_true(ro.o.read_only);
+	assert_false(rw.o.read_only);
+	assert_int_equal(ro.args.argc, 1);
+	parsed_free(&none);
+	parsed_free(&ro);
+	parsed_free(&rw);
+}
+
+static void deletes_are_shared_unless_private(void **state)
+{
+	struct parsed none = parse((const char *const[]){ "s", "m", NULL });
+	struct parsed shared = parse((const char *const[]){
+		"s", "m", "-o", "deletes=shared", NULL });
+	struct parsed private = parse((const char *const[]){
+		"s", "m", "-o", "deletes=private", NULL });
+
+	(void)state;
+	assert_false(none.o.private_deletes);
+	assert_int_equal(shared.err, 0);
+	assert_false(shared.o.private_deletes);
+	assert_int_equal(private.err, 0);
+	assert_true(private.o.private_deletes);
+	parsed_free(&none);
+	parsed_free(&shared);
+	parsed_free(&private);
+}
+
+static void namespace_may_be_given(void **state)
+{
+	struct parsed p = parse((const char *const[]){
+		"-o", "namespace=cann8.1.RC1-py3.11", "s", "m", NULL });
+	struct parsed none = parse((const char *const[]){ "s", "m", NULL });
+
+	(void)state;
+	assert_int_equal(p.err, 0);
+	assert_string_equal(p.o.space, "cann8.1.RC1-py3.11");
+	assert_null(none.o.space);
+	parsed_free(&p);
+	parsed_free(&none);
+}
+
+static void names_that_are_no_namespace_are_refused(void **state)
+{
+	static char longest[sizeof("namespace=") + 256] = "namespace=";
+	const char *const refused[] = { "namespace=",	"namespace=.",
+					"namespace=..", "namespace=a/b",
+					"namespace=/",	longest };
+
+	(void)state;
+	memset(longest + strlen(longest), 'x', 256);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct parsed p = parse((const char *const[]){
+			"s", "m", "-o", refused[i], NULL });
+
+		assert_int_equal(p.err, -EINVAL);
+		assert_non_null(strstr(p.why, "a namespace has 1 to 255"));
+		parsed_free(&p);
+	}
+}
+
 static void wrong_arguments_are_named(void **state)
 {
 	static const struct {
@@ -86,6 +156,11 @@ static void wrong_arguments_are_named(void **state)
 		  "gid=-1 is not a number" },
 		{ { "s", "m", "-o", "uid=4294967295", NULL },
 		  "uid=4294967295 is not a number" },
+		{ { "s", "m", "-o", "deletes=no", NULL },
+		  "deletes=no: deletes are \"shared\" or \"private\"" },
+		{ { "s", "m", "-o", "namespace=..", NULL },
+		  "namespace=..: a namespace has 1 to 255 bytes, no \"/\", and "
+		  "is neither \".\" nor \"..\"" },
 	};
 
 	(void)state;
@@ -103,6 +178,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(store_and_mount_point_are_taken_in_order),
 		cmocka_unit_test(owner_may_be_given),
+		cmocka_unit_test(last_of_ro_and_rw_counts),
+		cmocka_unit_test(deletes_are_shared_unless_private),
+		cmocka_unit_test(namespace_may_be_given),
+		cmocka_unit_test(names_that_are_no_namespace_are_refused),
 		cmocka_unit_test(wrong_arguments_are_named),
 	};
 
