@@ -10,6 +10,7 @@
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
 #include "fs/own.h"
+#include "fs/store/counters.h"
 
 enum {
 	STAT_BLOCK = 512,
@@ -275,6 +276,16 @@ int lookup_name(struct mount *m, struct node *directory, const char *name,
 	if (found->node)
 		return 0;
 	return lookup_shared(m, directory, name, caller, found);
+}
+
+int lookup_asked(struct mount *m, struct node *directory, const char *name,
+		 struct caller *caller, struct found *found)
+{
+	int err = lookup_name(m, directory, name, caller, found);
+
+	if (err == -ENOENT && artifact_kind_of(name) != ARTIFACT_NONE)
+		store_count(m->store, COUNTER_MISSES, 1);
+	return err;
 }
 
 static int stat_directory(struct node *node, struct stat *st)

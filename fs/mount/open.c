@@ -14,6 +14,7 @@
 #include "fs/mount/lookup.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
+#include "fs/store/counters.h"
 #include "fs/store/publish.h"
 
 enum { CREATE_ATTEMPTS = 8 };
@@ -221,6 +222,18 @@ static int open_shared(struct mount *m, struct node *node, int flags,
 	return open_published(m, node, flags, place, repeated, caller, out);
 }
 
+static void count_open(struct mount *m, const struct node *node,
+		       const char *name, int flags, int err)
+{
+	if (node->kind != NODE_FILE || flags_write(flags) ||
+	    artifact_kind_of(name) == ARTIFACT_NONE)
+		return;
+	if (!err)
+		store_count(m->store, COUNTER_HITS, 1);
+	else if (err == -ENOENT)
+		store_count(m->store, COUNTER_MISSES, 1);
+}
+
 int handle_open(struct mount *m, struct node *node, int flags,
 		struct caller *caller, struct handle **out)
 {
@@ -234,6 +247,7 @@ int handle_open(struct mount *m, struct node *node, int flags,
 		err = open_worked_on(m, node, flags, caller, out);
 	} else {
 		err = open_shared(m, node, flags, &place, caller, out);
+		count_open(m, node, place.name, flags, err);
 	}
 	place_free(&m->tree, &place);
 	return err;
@@ -392,9 +406,15 @@ int handle_create(struct mount *m, struct node *directory, const char *name,
 ssize_t handle_read(struct mount *m, struct handle *h, uint64_t offset,
 		    void *bytes, size_t size)
 {
+	ssize_t count;
+
 	if (h->node->kind == NODE_READABLE)
-		return rendering_read(h->node, offset, bytes, size);
-	return file_read(m, h->node, offset, bytes, size);
+		count = rendering_read(h->node, offset, bytes, size);
+	else
+		count = file_read(m, h->node, offset, bytes, size);
+	if (count > 0)
+		store_count(m->store, COUNTER_OUT_BYTES, (uint64_t)count);
+	return count;
 }
 
 int handle_write(struct mount *m, struct handle *h, uint64_t offset,

@@ -113,8 +113,8 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct caller caller = caller_of_request(req);
 	struct found found;
-	int err = lookup_name(mount_of(req), node_of(req, parent), name,
-			      &caller, &found);
+	int err = lookup_asked(mount_of(req), node_of(req, parent), name,
+			       &caller, &found);
 
 	reply_entry(req, err, &found);
 }

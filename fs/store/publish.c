@@ -14,6 +14,7 @@
 #include "fs/store/exchange.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
+#include "fs/store/tally.h"
 #include "fs/store/version_state.h"
 
 static void set_publisher(const struct store *store, struct manifest_meta *meta)
@@ -242,6 +243,8 @@ static int publish_once(struct store *store, const struct publication *p,
 		err = publish_content(store, p, &content, out);
 	if (!err)
 		*lost = !content_is_there(store, &content);
+	if (!err && !*lost)
+		tally_blocks(store, &content, p->meta.size);
 	content_free(&content);
 	return err;
 }
@@ -285,10 +288,13 @@ int store_publish(struct store *store, const struct publication *p,
 	int err = publish_any(store, p, out);
 
 	/* Without descriptors nothing has got a name yet. */
-	if (err != -EMFILE && err != -ENFILE)
-		return err;
-	pack_pool_shrink(&store->pool);
-	return publish_any(store, p, out);
+	if (err == -EMFILE || err == -ENFILE) {
+		pack_pool_shrink(&store->pool);
+		err = publish_any(store, p, out);
+	}
+	if (!err)
+		tally_published(store, p);
+	return err;
 }
 
 int store_republish(struct store *store, struct version *old,

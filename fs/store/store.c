@@ -232,6 +232,7 @@ static int open_all(struct store *store, const char *path,
 	block_cache_init(&store->cache);
 	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
+	wounds_init(&store->wounds);
 	return 0;
 }
 
@@ -270,6 +271,7 @@ int store_open(const char *path, const struct store_config *config,
 
 void store_close(struct store *store)
 {
+	wounds_free(&store->wounds);
 	block_index_free(&store->index);
 	block_cache_free(&store->cache);
 	pack_pool_free(&store->pool);
