@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/artifact.h"
+#include "fs/mount/control.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
@@ -270,6 +271,8 @@ int lookup_name(struct mount *m, struct node *directory, const char *name,
 	bool contested = false;
 
 	*found = (struct found){ .timeout = TIMEOUT_KEPT };
+	if (control_has(m, directory, name))
+		return control_lookup(m, directory, name, &found->node);
 	found->node = private_find(m, directory, name, caller, &contested);
 	if (contested || rendering_is_name(name))
 		found->timeout = TIMEOUT_NONE;
@@ -326,6 +329,10 @@ int node_stat(struct mount *m, struct node *node, struct stat *st)
 		*st = node->symlink;
 		tree_unlock(&m->tree);
 		break;
+	case NODE_CONTROL:
+		control_stat(m, st);
+		break;
+	case NODE_REPORT:
 	case NODE_FILE:
 	case NODE_PRIVATE:
 	case NODE_READABLE:

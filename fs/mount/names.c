@@ -9,6 +9,7 @@
 
 #include "compiler/artifact.h"
 #include "fs/mount/commit.h"
+#include "fs/mount/control.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
@@ -19,6 +20,8 @@ int name_mkdir(struct mount *m, struct node *directory, const char *name,
 {
 	int fd = directory->directory.fd;
 
+	if (control_has(m, directory, name))
+		return -EROFS;
 	if (mkdirat(fd, name, mode & 07777) < 0)
 		return -errno;
 	return lookup_name(m, directory, name, caller, found);
@@ -27,6 +30,8 @@ int name_mkdir(struct mount *m, struct node *directory, const char *name,
 int name_symlink(struct mount *m, struct node *directory, const char *name,
 		 const char *target, struct caller *caller, struct found *found)
 {
+	if (control_has(m, directory, name))
+		return -EROFS;
 	if (symlinkat(target, directory->directory.fd, name) < 0)
 		return -errno;
 	return lookup_name(m, directory, name, caller, found);
@@ -122,9 +127,12 @@ static void note_removal(struct mount *m, struct node *directory,
 int name_unlink(struct mount *m, struct node *directory, const char *name,
 		struct caller *caller)
 {
-	bool removed = unlink_private(m, directory, name, caller);
+	bool removed;
 	int err;
 
+	if (control_has(m, directory, name))
+		return -EROFS;
+	removed = unlink_private(m, directory, name, caller);
 	if (rendering_is_name(name) && unlink_rendering(m, directory, caller))
 		return 0;
 	err = unlink_published(m, directory, name);
@@ -180,8 +188,11 @@ int name_rmdir(struct mount *m, struct node *directory, const char *name,
 	       struct caller *caller)
 {
 	struct found found;
-	int err = lookup_name(m, directory, name, caller, &found);
+	int err;
 
+	if (control_has(m, directory, name))
+		return -EROFS;
+	err = lookup_name(m, directory, name, caller, &found);
 	if (err)
 		return err;
 	if (found.node->kind != NODE_DIRECTORY) {

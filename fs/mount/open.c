@@ -10,10 +10,12 @@
 
 #include "compiler/artifact.h"
 #include "fs/mount/commit.h"
+#include "fs/mount/control.h"
 #include "fs/mount/file.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
+#include "fs/own.h"
 #include "fs/store/counters.h"
 #include "fs/store/publish.h"
 
@@ -222,6 +224,20 @@ static int open_shared(struct mount *m, struct node *node, int flags,
 	return open_published(m, node, flags, place, repeated, caller, out);
 }
 
+/* What is told is made now, and stays the same while it is open. */
+static int open_report(struct mount *m, struct node *node, int flags,
+		       struct caller *caller, struct handle **out)
+{
+	AUTO_FREE char *text = NULL;
+	int err = flags_write(flags) ? -EROFS : control_text(m, node, &text);
+
+	if (!err)
+		err = new_handle(m, node, flags, caller, out);
+	if (!err)
+		(*out)->text = take_memory((void **)&text);
+	return err;
+}
+
 static void count_open(struct mount *m, const struct node *node,
 		       const char *name, int flags, int err)
 {
@@ -238,8 +254,11 @@ int handle_open(struct mount *m, struct node *node, int flags,
 		struct caller *caller, struct handle **out)
 {
 	struct place place = { 0 };
-	int err = node_place(&m->tree, node, &place);
+	int err;
 
+	if (node->kind == NODE_REPORT)
+		return open_report(m, node, flags, caller, out);
+	err = node_place(&m->tree, node, &place);
 	if (err)
 		return err;
 	if (node->kind == NODE_PRIVATE) {
@@ -338,6 +357,8 @@ static int create_plain(struct mount *m, struct node *directory,
 int node_create(struct mount *m, struct node *directory, const char *name,
 		mode_t mode, struct caller *caller, struct found *found)
 {
+	if (control_has(m, directory, name))
+		return -EROFS;
 	if (starts_private(m, directory, name))
 		return create_private(m, directory, name, mode, caller, found);
 	return create_plain(m, directory, name, mode, found);
@@ -403,11 +424,26 @@ int handle_create(struct mount *m, struct node *directory, const char *name,
 	return err;
 }
 
+static ssize_t read_text(const char *text, uint64_t offset, void *bytes,
+			 size_t size)
+{
+	size_t all = strlen(text);
+
+	if (offset >= all)
+		return 0;
+	if (size > all - (size_t)offset)
+		size = all - (size_t)offset;
+	memcpy(bytes, text + offset, size);
+	return (ssize_t)size;
+}
+
 ssize_t handle_read(struct mount *m, struct handle *h, uint64_t offset,
 		    void *bytes, size_t size)
 {
 	ssize_t count;
 
+	if (h->text)
+		return read_text(h->text, offset, bytes, size);
 	if (h->node->kind == NODE_READABLE)
 		count = rendering_read(h->node, offset, bytes, size);
 	else
@@ -509,6 +545,7 @@ void handle_release(struct mount *m, struct handle *h)
 	else
 		release_file(m, h->node, h->writes);
 	node_drop(&m->tree, h->node);
+	free(h->text);
 	free(h);
 }
 

@@ -80,6 +80,7 @@ static int add_arguments(const struct mount_options *o, struct fuse_args *args)
 
 static int serve(struct fuse_session *session, struct mounted *mounted)
 {
+	struct mount *m = mounted->mount;
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	int err;
 
@@ -88,6 +89,7 @@ static int serve(struct fuse_session *session, struct mounted *mounted)
 	fuse_loop_cfg_set_max_threads(config, THREADS);
 	fuse_loop_cfg_set_idle_threads(config, THREADS);
 	fuse_loop_cfg_set_clone_fd(config, 0);
+	reporter_start(&m->reporter, m->store);
 	err = fuse_session_loop_mt(session, config);
 	fuse_loop_cfg_destroy(config);
 	mounted->unmounted = err == 0; /* a signal's number is positive */
@@ -148,6 +150,7 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	mounted.mount = &mount;
 	status = run_session(o, args, &mounted);
 	mount_free(&mount, mounted.unmounted);
+	reporter_stop(&mount.reporter);
 	store_close(store);
 	return status;
 }

@@ -29,6 +29,7 @@ struct store {
 	int packs;
 	int tmp;
 	int quarantine;
+	char space_name[256]; /* <namespace> */
 	struct format format;
 	uid_t uid;	  /* who we are: the publisher, and trusted */
 	mode_t file_mode; /* of manifests and packs */

@@ -219,6 +219,7 @@ static int open_all(struct store *store, const char *path,
 	if (!space_allowed(space))
 		return refuse(why, -EINVAL, "'%s' cannot name a namespace",
 			      space);
+	memcpy(store->space_name, space, strlen(space) + 1);
 	err = open_root(store, path, config->create, why);
 	if (!err)
 		err = load_format(store, config->create, why);
@@ -283,6 +284,11 @@ void store_close(struct store *store)
 int store_refs(const struct store *store)
 {
 	return store->space;
+}
+
+const char *store_space(const struct store *store)
+{
+	return store->space_name;
 }
 
 int store_tmp(const struct store *store)
