@@ -302,6 +302,7 @@ int store_republish(struct store *store, struct version *old,
 {
 	const struct content none = { .block_count = 0 };
 	struct manifest m = old->manifest;
+	int err;
 
 	m.meta = p->meta;
 	m.meta.size = old->manifest.meta.size;
@@ -311,5 +312,8 @@ int store_republish(struct store *store, struct version *old,
 	m.names = (const char **)(uintptr_t)p->names;
 	m.name_count = p->name_count;
 	set_publisher(store, &m.meta);
-	return publish_manifest(store, p, &none, &m, out);
+	err = publish_manifest(store, p, &none, &m, out);
+	if (!err && !p->replaces) /* else only attributes change */
+		tally_named(store, p);
+	return err;
 }

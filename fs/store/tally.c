@@ -7,17 +7,22 @@
 #include "fs/store/counters.h"
 #include "fs/store/state.h"
 
-void tally_published(struct store *store, const struct publication *p)
+void tally_named(struct store *store, const struct publication *p)
 {
 	store_count(store,
 		    p->meta.kind == ARTIFACT_NONE ? COUNTER_PUBLISHED_PLAIN
 						  : COUNTER_PUBLISHED,
 		    1);
+	if (wounds_heal(&store->wounds, p->dir, p->name))
+		store_count(store, COUNTER_HEALED, 1);
+}
+
+void tally_published(struct store *store, const struct publication *p)
+{
+	tally_named(store, p);
 	store_count(store, COUNTER_IN_BYTES, p->meta.size);
 	if (p->meta.size <= MANIFEST_INLINE_MAX)
 		store_count(store, COUNTER_ADDED_BYTES, p->meta.size);
-	if (wounds_heal(&store->wounds, p->dir, p->name))
-		store_count(store, COUNTER_HEALED, 1);
 }
 
 /* What is not in a block of its own was there before. */

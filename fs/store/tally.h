@@ -7,9 +7,11 @@
 #include "fs/store/content.h"
 #include "fs/store/publish.h"
 
-/* A publication has succeeded. */
+/* Another version got its name, with content that was given or was there. */
+void tally_named(struct store *store, const struct publication *p);
+/* The same with content that was given. */
 void tally_published(struct store *store, const struct publication *p);
-/* And its content, of `size` bytes, is in blocks. */
+/* Such content, of `size` bytes, is in blocks. */
 void tally_blocks(struct store *store, const struct content *content,
 		  uint64_t size);
 
