@@ -69,7 +69,7 @@ void report_take(const json_t *object, struct report *report)
 	counts_take(object, &report->counts);
 }
 
-static int parse(const char *bytes, size_t size, struct report *report)
+int report_parse(const void *bytes, size_t size, struct report *report)
 {
 	json_t *object = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
 	int err = 0;
@@ -103,7 +103,7 @@ int report_read(const struct store *store, int dir, const char *name,
 	err = check_file(store, st);
 	if (!err)
 		err = fd_read_at(fd, bytes, (size_t)st->st_size, 0);
-	return err ? err : parse(bytes, (size_t)st->st_size, report);
+	return err ? err : report_parse(bytes, (size_t)st->st_size, report);
 }
 
 static char *text_of(const struct report *report)

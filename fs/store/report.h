@@ -30,6 +30,9 @@ void counts_take(const json_t *object, struct counts *counts);
 int report_put(json_t *object, const struct report *report);
 void report_take(const json_t *object, struct report *report);
 
+/* Parses the text of a file. 0; -EBADMSG when it is not a report. */
+int report_parse(const void *bytes, size_t size, struct report *report);
+
 /*
  * Reads the file `name` in `dir`, and its attributes. Returns 0; -EPERM for the
  * file of somebody who is not trusted; -EBADMSG for what is not a report; other
