@@ -5,7 +5,7 @@
 static const struct measure measures[] = {
 #define MEASURE(member, text)                                                  \
 	{                                                                      \
-		.name = #member, .help = text,                                 \
+		.name = #member, .help = (text),                               \
 		.offset = offsetof(struct store_measures, member)              \
 	}
 	MEASURE(files, "Published files"),

@@ -268,11 +268,11 @@ static void folding_changes_no_sum(void **state)
 	assert_int_equal(file_count(f), MANY + 1);
 	assert_int_equal(reports_fold(f->store, MANY), 0);
 	assert_int_equal(file_count(f), 2);
-	assert_sum(f, MANY + 1, 1, 3 * MANY + 5);
+	assert_sum(f, MANY + 1, 1, UINT64_C(3) * MANY + 5);
 	write_number(f, 0, &ended);
 	assert_int_equal(reports_fold(f->store, 2), 0);
 	assert_int_equal(file_count(f), 2);
-	assert_sum(f, MANY + 2, 1, 3 * MANY + 8);
+	assert_sum(f, MANY + 2, 1, UINT64_C(3) * MANY + 8);
 }
 
 static void who_was_killed_is_folded_when_that_is_sure(void **state)
@@ -341,7 +341,7 @@ static void many_folders_at_once_count_each_report_once(void **state)
 			0);
 	for (int i = 0; i < FOLDERS; i++)
 		pthread_join(threads[i], NULL);
-	assert_sum(f, MANY, 0, 3 * MANY);
+	assert_sum(f, MANY, 0, UINT64_C(3) * MANY);
 	assert_in_range(file_count(f), 1, FOLDERS * 5);
 }
 
