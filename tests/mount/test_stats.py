@@ -350,6 +350,20 @@ class Totals(harness.MountTest):
         self.assertEqual(live(self.lone)["published"], 1)
         self.assertEqual(os.listdir(os.path.join(self.lone, "tmp")), [])
 
+    def test_a_mount_that_was_taken_for_dead_counts_nothing_twice(self):
+        mount = self.new_mount()
+        for number in range(2):
+            calls.write(os.path.join(mount.path, f"{number}.om"), samples.om(number))
+            harness.wait_until(lambda: live(self.lone)["published"] == number + 1,
+                               "a report of a publication", 60)
+            if number == 0:  # somebody folds it
+                report, = self.reports()
+                os.rename(report, os.path.join(self.lone, "stats", "0" * 32 + ".json"))
+        self.assertEqual(stats(mount)["store"]["published"], 2)
+        mount.stop()
+        seen = live(self.lone)
+        self.assertEqual((seen["published"], seen["mounts"]), (2, 1))
+
     def test_a_signal_also_ends_it_with_a_report(self):
         mount = self.new_mount()
         calls.write(os.path.join(mount.path, "compiled_module"), samples.module(132))
