@@ -8,41 +8,23 @@
 #include <stdio.h>
 
 #include "fs/cli/cli.h"
-#include "fs/store/measure.h"
+#include "fs/cli/measures.h"
+#include "fs/cli/prometheus.h"
+#include "fs/own.h"
+#include "fs/store/reports.h"
 
-/* The names are documented in tacfs(1). */
-static const struct {
-	const char *name;
-	size_t offset;
-} counters[] = {
-#define COUNTER(name, member)                                                  \
-	{                                                                      \
-		name, offsetof(struct store_measures, member)                  \
-	}
-	COUNTER("files", files),
-	COUNTER("directories", directories),
-	COUNTER("file_bytes", file_bytes),
-	COUNTER("stored_bytes", stored_bytes),
-	COUNTER("allocated_bytes", allocated_bytes),
-	COUNTER("packs", packs),
-	COUNTER("pack_bytes", pack_bytes),
-	COUNTER("manifest_bytes", manifest_bytes),
-	COUNTER("blocks", blocks),
-	COUNTER("block_bytes", block_bytes),
-	COUNTER("block_stored_bytes", block_stored_bytes),
-	COUNTER("references", references),
-	COUNTER("referenced_bytes", referenced_bytes),
-	COUNTER("unreadable", unreadable),
-	COUNTER("quarantined", quarantined),
-#undef COUNTER
+enum form { FORM_TEXT, FORM_JSON, FORM_PROMETHEUS };
+
+enum { OPTION_JSON = CLI_LONG_ONLY, OPTION_PROMETHEUS };
+
+enum { MOUNT_STATS_MAX = 64 * 1024 };
+
+/* What is known of a store. */
+struct figures {
+	struct store_measures measures;
+	bool reported;
+	struct report sum; /* of what its mounts have counted, if reported */
 };
-
-static uint64_t counter(const struct store_measures *m, size_t i)
-{
-	const char *base = (const char *)m;
-
-	return *(const uint64_t *)(const void *)(base + counters[i].offset);
-}
 
 static double quotient(uint64_t a, uint64_t b)
 {
@@ -61,37 +43,67 @@ static double sharing(const struct store_measures *m)
 	return quotient(m->referenced_bytes, m->block_bytes);
 }
 
-static json_t *json_of(const struct store_measures *m)
+static int put_measures(json_t *object, const struct store_measures *m)
 {
-	json_t *object = json_object();
+	const struct measure *measure;
 	int err = 0;
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+	for (size_t i = 0; (measure = measure_at(i)); i++)
 		err |= json_object_set_new(
-			object, counters[i].name,
-			json_integer((json_int_t)counter(m, i)));
+			object, measure->name,
+			json_integer((json_int_t)measure_value(measure, m)));
 	err |= json_object_set_new(object, "ratio", json_real(ratio(m)));
-	err |= json_object_set_new(object, "sharing", json_real(sharing(m)));
-	if (!err)
-		return object;
-	json_decref(object);
-	return NULL;
+	return err |
+	       json_object_set_new(object, "sharing", json_real(sharing(m)));
 }
 
-static int print_json(const struct store_measures *m)
+static int put_live(json_t *object, const struct figures *f)
 {
-	json_t *object = json_of(m);
+	json_t *live;
 
-	if (!object)
-		return cli_fail("stats", "--json", -ENOMEM);
-	json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(4));
-	putchar('\n');
+	if (!f->reported)
+		return 0;
+	live = json_object();
+	return json_object_set_new(object, "live", live) |
+	       report_put(live, &f->sum);
+}
+
+static int print_json(const struct figures *f)
+{
+	json_t *object = json_object();
+	int err = put_measures(object, &f->measures) | put_live(object, f);
+
+	if (!err) {
+		json_dumpf(object, stdout,
+			   JSON_INDENT(2) | JSON_REAL_PRECISION(4));
+		putchar('\n');
+	}
 	json_decref(object);
+	return err ? cli_fail("stats", "--json", -ENOMEM)
+		   : cli_end_output("stats");
+}
+
+static int print_prometheus(const char *path, const struct figures *f)
+{
+	prometheus_store(stdout, path, &f->measures,
+			 f->reported ? &f->sum : NULL);
 	return cli_end_output("stats");
 }
 
-static int print_text(const struct store_measures *m)
+static void print_live(const struct report *sum)
 {
+	printf("counted by  %14" PRIu64 " mounts, %" PRIu64
+	       " of them not ended\n",
+	       sum->mounts, sum->active);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		printf("%26" PRIu64 " %s\n", sum->counts.value[i],
+		       counter_about((enum counter)i)->name);
+}
+
+static int print_text(const struct figures *f)
+{
+	const struct store_measures *m = &f->measures;
+
 	printf("written     %14" PRIu64 " bytes in %" PRIu64
 	       " files and %" PRIu64 " directories\n",
 	       m->file_bytes, m->files, m->directories);
@@ -107,10 +119,12 @@ static int print_text(const struct store_measures *m)
 	       m->referenced_bytes, m->references, sharing(m));
 	printf("unreadable  %14" PRIu64 " files\n", m->unreadable);
 	printf("quarantined %14" PRIu64 " files\n", m->quarantined);
+	if (f->reported)
+		print_live(&f->sum);
 	return cli_end_output("stats");
 }
 
-static int measure(const char *path, struct store_measures *m)
+static int measure(const char *path, struct figures *f)
 {
 	const struct store_config config = { .create = false };
 	struct store *store;
@@ -119,44 +133,107 @@ static int measure(const char *path, struct store_measures *m)
 
 	if (err)
 		return cli_fail_why("stats", path, why);
-	err = store_measure(store, m);
+	err = store_measure(store, &f->measures);
+	f->reported = reports_sum(store, NULL, &f->sum) == 0;
 	store_close(store);
 	return err ? cli_fail("stats", path, err) : CLI_OK;
+}
+
+static int print_store(const char *path, enum form form)
+{
+	struct figures f = { .reported = false };
+
+	if (measure(path, &f))
+		return CLI_FAILURE;
+	switch (form) {
+	case FORM_TEXT:
+		break;
+	case FORM_JSON:
+		return print_json(&f);
+	case FORM_PROMETHEUS:
+		return print_prometheus(path, &f);
+	}
+	return print_text(&f);
+}
+
+/* The text of `path`/.tacfs/stats.json; its size, 0 when it is not there. */
+static size_t read_stats(const char *path, char text[MOUNT_STATS_MAX])
+{
+	AUTO_FREE char *name = NULL;
+	FILE *file;
+	size_t size;
+
+	if (asprintf(&name, "%s/.tacfs/stats.json", path) < 0)
+		return 0;
+	file = fopen(name, "re");
+	if (!file)
+		return 0;
+	size = fread(text, 1, MOUNT_STATS_MAX, file);
+	fclose(file);
+	return size;
+}
+
+/* Whether the path is a mount, and then what it has counted. */
+static bool read_mount(const char *path, struct counts *counts)
+{
+	char text[MOUNT_STATS_MAX];
+	size_t size = read_stats(path, text);
+	json_t *object = json_loadb(text, size, 0, NULL);
+	const json_t *mount = json_object_get(object, "mount");
+	bool is_mount = mount;
+
+	counts_take(mount, counts);
+	json_decref(object);
+	return is_mount;
+}
+
+static int print_any(const char *path, enum form form)
+{
+	struct counts counts;
+
+	if (form != FORM_PROMETHEUS || !read_mount(path, &counts))
+		return print_store(path, form);
+	prometheus_mount(stdout, path, &counts);
+	return cli_end_output("stats");
 }
 
 static int run(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, CLI_LONG_ONLY },
+		{ "json", no_argument, NULL, OPTION_JSON },
+		{ "prometheus", no_argument, NULL, OPTION_PROMETHEUS },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct store_measures m = { 0 };
-	bool json = false;
+	enum form form = FORM_TEXT;
 	int c;
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c != CLI_LONG_ONLY)
+		if (c != OPTION_JSON && c != OPTION_PROMETHEUS)
 			return cli_bad_option(argv);
-		json = true;
+		if (form != FORM_TEXT)
+			return cli_usage("stats", "one form is enough");
+		form = c == OPTION_JSON ? FORM_JSON : FORM_PROMETHEUS;
 	}
 	if (argc - optind != 1)
 		return cli_usage("stats", "one STORE is needed");
-	if (measure(argv[optind], &m))
-		return CLI_FAILURE;
-	return json ? print_json(&m) : print_text(&m);
+	return print_any(argv[optind], form);
 }
 
 const struct command command_stats = {
 	.name = "stats",
 	.summary = "compare what is stored with what was written",
 	.help = "usage: tacfs stats [--json] STORE\n"
+		"       tacfs stats --prometheus STORE|MOUNTPOINT\n"
 		"\n"
 		"Walks the whole STORE and writes how much it takes, and of "
 		"what,\n"
-		"against how much was written to it.\n"
+		"against how much was written to it; and what its mounts have\n"
+		"counted: hits, misses, damage, and more.\n"
 		"\n"
-		"  --json  as a JSON object; tacfs(1) says what its members "
-		"are\n",
+		"  --json        as a JSON object; tacfs(1) says what its "
+		"members are\n"
+		"  --prometheus  as metrics for Prometheus; of a mount only "
+		"its counters\n",
 	.run = run,
 };

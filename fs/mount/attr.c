@@ -142,6 +142,9 @@ int node_setattr(struct mount *m, struct node *node, const struct handle *h,
 		return setattr_symlink(m, node, st, set);
 	case NODE_READABLE:
 		return set & FUSE_SET_ATTR_SIZE ? -EROFS : 0;
+	case NODE_CONTROL:
+	case NODE_REPORT:
+		return -EROFS;
 	case NODE_FILE:
 	case NODE_PRIVATE:
 		break;

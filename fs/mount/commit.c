@@ -13,6 +13,7 @@
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
+#include "fs/store/counters.h"
 #include "fs/store/publish.h"
 
 /* What is found in content under a name. */
@@ -204,8 +205,11 @@ static void bytes_put(struct bytes *b)
 }
 
 /* Notes that it stays private, and why that will be said when it is dropped. */
-static void keep_unsound(struct node *node, const struct verdict *verdict)
+static void keep_unsound(struct mount *m, struct node *node,
+			 const struct verdict *verdict)
 {
+	if (file_size(node)) /* graph engines make an empty .idx first */
+		store_count(m->store, COUNTER_UNSOUND, 1);
 	pthread_mutex_lock(&node->lock);
 	node->file.dirty = false;
 	node->file.unsound = true;
@@ -242,7 +246,7 @@ static int commit_content(struct mount *m, struct node *node, bool durable)
 	if (err == -ENOENT) {
 		err = examine(m, node->parent, node->name, &b.view, &f);
 		if (!err && f.verdict.soundness == UNSOUND)
-			keep_unsound(node, &f.verdict);
+			keep_unsound(m, node, &f.verdict);
 		else if (!err)
 			err = publish(m, node, &f, durable);
 		index_names_free(&f.names);
@@ -415,6 +419,7 @@ int commit_as(struct mount *m, struct node *node, struct node *directory,
 		return err;
 	err = examine(m, directory, name, &b.view, &f);
 	if (!err && f.verdict.soundness == UNSOUND) {
+		store_count(m->store, COUNTER_UNSOUND, 1);
 		log_event(m->log, LOG_LEVEL_WARNING,
 			  "not renamed to \"%s\": %s (at byte %zu)", name,
 			  f.verdict.reason, f.verdict.where);
@@ -431,6 +436,16 @@ int commit_as(struct mount *m, struct node *node, struct node *directory,
 	return err;
 }
 
+static bool is_unsound(struct node *node)
+{
+	bool unsound;
+
+	pthread_mutex_lock(&node->lock);
+	unsound = node->file.unsound;
+	pthread_mutex_unlock(&node->lock);
+	return unsound;
+}
+
 void commit_abandon(struct mount *m, struct node *node, const char *why)
 {
 	tree_lock(&m->tree);
@@ -438,9 +453,12 @@ void commit_abandon(struct mount *m, struct node *node, const char *why)
 	if (node->kind == NODE_PRIVATE)
 		tree_detach(&m->tree, node);
 	tree_unlock(&m->tree);
-	if (why)
-		log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
-			  node->name, why);
+	if (!why)
+		return;
+	if (!is_unsound(node)) /* that was counted as such */
+		store_count(m->store, COUNTER_DROPPED, 1);
+	log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
+		  node->name, why);
 }
 
 void commit_rest(struct mount *m)

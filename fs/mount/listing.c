@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler/artifact.h"
+#include "fs/mount/control.h"
 #include "fs/mount/rendering.h"
 #include "fs/own.h"
 
@@ -64,18 +65,19 @@ static int add(struct listing *l, const char *name)
  * listed, in order, never finds it gone. Whether it is shown is looked up when
  * the entry is read.
  */
-static int add_stored(struct listing *l, const char *name)
+static int add_stored(const struct mount *m, struct listing *l,
+		      const char *name)
 {
 	int err = 0;
 
-	if (rendering_is_name(name))
+	if (rendering_is_name(name) || control_has(m, l->directory, name))
 		return 0;
 	if (strcmp(name, RENDERING_SOURCE) == 0)
 		err = add(l, RENDERING_NAME);
 	return err ? err : add(l, name);
 }
 
-static int add_all_stored(struct listing *l)
+static int add_all_stored(const struct mount *m, struct listing *l)
 {
 	AUTO_CLOSEDIR DIR *dir = NULL;
 	struct dirent *entry;
@@ -98,7 +100,7 @@ static int add_all_stored(struct listing *l)
 			continue;
 		source |= !strcmp(entry->d_name, RENDERING_SOURCE);
 		rendering |= rendering_is_name(entry->d_name);
-		err = add_stored(l, entry->d_name);
+		err = add_stored(m, l, entry->d_name);
 		errno = 0;
 	}
 	if (!err && errno)
@@ -148,6 +150,16 @@ static int add_private(struct mount *m, struct listing *l,
 	return err;
 }
 
+static int add_control(struct listing *l)
+{
+	const char *name;
+	int err = 0;
+
+	for (size_t i = 0; !err && (name = control_name(i)); i++)
+		err = add(l, name);
+	return err;
+}
+
 int listing_fill(struct mount *m, struct listing *l, struct caller *caller)
 {
 	int err;
@@ -156,8 +168,10 @@ int listing_fill(struct mount *m, struct listing *l, struct caller *caller)
 	err = add(l, ".");
 	if (!err)
 		err = add(l, "..");
+	if (!err && l->directory->kind == NODE_CONTROL)
+		return add_control(l);
 	if (!err)
-		err = add_all_stored(l);
+		err = add_all_stored(m, l);
 	if (!err)
 		err = add_private(m, l, caller);
 	return err;

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "compiler/artifact.h"
+#include "fs/mount/control.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
 #include "fs/own.h"
+#include "fs/store/counters.h"
 
 enum {
 	STAT_BLOCK = 512,
@@ -274,12 +276,24 @@ int lookup_name(struct mount *m, struct node *directory, const char *name,
 	bool contested = false;
 
 	*found = (struct found){ .timeout = TIMEOUT_KEPT };
+	if (control_has(m, directory, name))
+		return control_lookup(m, directory, name, &found->node);
 	found->node = private_find(m, directory, name, caller, &contested);
 	if (contested || rendering_is_name(name))
 		found->timeout = TIMEOUT_NONE;
 	if (found->node)
 		return 0;
 	return lookup_shared(m, directory, name, caller, found);
+}
+
+int lookup_asked(struct mount *m, struct node *directory, const char *name,
+		 struct caller *caller, struct found *found)
+{
+	int err = lookup_name(m, directory, name, caller, found);
+
+	if (err == -ENOENT && artifact_kind_of(name) != ARTIFACT_NONE)
+		store_count(m->store, COUNTER_MISSES, 1);
+	return err;
 }
 
 static int stat_directory(struct node *node, struct stat *st)
@@ -320,6 +334,10 @@ int node_stat(struct mount *m, struct node *node, struct stat *st)
 		*st = node->symlink;
 		tree_unlock(&m->tree);
 		break;
+	case NODE_CONTROL:
+		control_stat(m, st);
+		break;
+	case NODE_REPORT:
 	case NODE_FILE:
 	case NODE_PRIVATE:
 	case NODE_READABLE:

@@ -17,6 +17,9 @@ struct found {
  */
 int lookup_name(struct mount *m, struct node *directory, const char *name,
 		struct caller *caller, struct found *found);
+/* The same for a caller outside, whose misses are counted. */
+int lookup_asked(struct mount *m, struct node *directory, const char *name,
+		 struct caller *caller, struct found *found);
 
 /*
  * Puts a private version of the caller, begun from what was found, in its

@@ -7,6 +7,7 @@
 
 #include "codec/digest.h"
 #include "fs/mount/commit.h"
+#include "fs/mount/control.h"
 #include "fs/mount/open.h"
 #include "fs/own.h"
 
@@ -27,7 +28,11 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 	if (err)
 		return err;
 	take_fd(&root);
-	return 0;
+	clock_gettime(CLOCK_REALTIME, &m->started);
+	err = control_init(m);
+	if (err)
+		tree_free(&m->tree);
+	return err;
 }
 
 void mount_free(struct mount *m, bool closed)

@@ -12,6 +12,7 @@
 #include "fs/log.h"
 #include "fs/mount/hides.h"
 #include "fs/mount/node.h"
+#include "fs/mount/reporter.h"
 #include "fs/store/store.h"
 
 enum { RETRIES = 1024, KEPT = 64, RETRY_SECONDS = 2 };
@@ -43,6 +44,8 @@ struct mount {
 	struct handle *newest;	 /* of all handles; guarded by tree.lock */
 	struct node *kept[KEPT]; /* held; unsound private versions, by age;
 				    guarded by tree.lock */
+	struct reporter reporter;
+	struct timespec started;       /* by the wall clock */
 	struct retry retries[RETRIES]; /* by thread; guarded by tree.lock */
 };
 

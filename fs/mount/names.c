@@ -9,6 +9,7 @@
 
 #include "compiler/artifact.h"
 #include "fs/mount/commit.h"
+#include "fs/mount/control.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/removal.h"
@@ -44,8 +45,9 @@ static int make_directory(struct mount *m, struct node *directory,
 int name_mkdir(struct mount *m, struct node *directory, const char *name,
 	       mode_t mode, struct caller *caller, struct found *found)
 {
-	int err = m->read_only ? -EROFS
-			       : make_directory(m, directory, name, mode);
+	int err = m->read_only || control_has(m, directory, name)
+			  ? -EROFS
+			  : make_directory(m, directory, name, mode);
 
 	return err ? err : lookup_name(m, directory, name, caller, found);
 }
@@ -67,8 +69,9 @@ static int make_symlink(struct mount *m, struct node *directory,
 int name_symlink(struct mount *m, struct node *directory, const char *name,
 		 const char *target, struct caller *caller, struct found *found)
 {
-	int err = m->read_only ? -EROFS
-			       : make_symlink(m, directory, name, target);
+	int err = m->read_only || control_has(m, directory, name)
+			  ? -EROFS
+			  : make_symlink(m, directory, name, target);
 
 	return err ? err : lookup_name(m, directory, name, caller, found);
 }
@@ -165,7 +168,7 @@ int name_unlink(struct mount *m, struct node *directory, const char *name,
 	bool removed;
 	int err;
 
-	if (m->read_only)
+	if (m->read_only || control_has(m, directory, name))
 		return -EROFS;
 	removed = unlink_private(m, directory, name, caller);
 	if (rendering_is_name(name) && unlink_rendering(m, directory, caller))
@@ -270,10 +273,11 @@ int name_rmdir(struct mount *m, struct node *directory, const char *name,
 	       struct caller *caller)
 {
 	struct found found;
-	int err = m->read_only
-			  ? -EROFS
-			  : lookup_name(m, directory, name, caller, &found);
+	int err;
 
+	if (m->read_only || control_has(m, directory, name))
+		return -EROFS;
+	err = lookup_name(m, directory, name, caller, &found);
 	if (err)
 		return err;
 	if (found.node->kind != NODE_DIRECTORY) {

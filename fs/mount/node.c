@@ -211,8 +211,10 @@ static void node_free(struct node *node)
 	case NODE_FILE:
 	case NODE_PRIVATE:
 	case NODE_READABLE:
+	case NODE_REPORT:
 		free_file(&node->file);
 		break;
+	case NODE_CONTROL:
 	case NODE_SYMLINK:
 		break;
 	}

@@ -29,9 +29,11 @@
 enum node_kind {
 	NODE_DIRECTORY,
 	NODE_SYMLINK,
-	NODE_FILE,    /* published, or plain and worked on */
-	NODE_PRIVATE, /* a private version: seen by its owner alone */
-	NODE_READABLE /* the rendering of a published compiled_module */
+	NODE_FILE,     /* published, or plain and worked on */
+	NODE_PRIVATE,  /* a private version: seen by its owner alone */
+	NODE_READABLE, /* the rendering of a published compiled_module */
+	NODE_CONTROL,  /* the directory .tacfs; all of `directory` is unused */
+	NODE_REPORT    /* a file in it */
 };
 
 enum { INSIDERS = 32 };

@@ -10,11 +10,14 @@
 
 #include "compiler/artifact.h"
 #include "fs/mount/commit.h"
+#include "fs/mount/control.h"
 #include "fs/mount/file.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/private.h"
 #include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
+#include "fs/own.h"
+#include "fs/store/counters.h"
 #include "fs/store/publish.h"
 
 enum { CREATE_ATTEMPTS = 8 };
@@ -244,14 +247,43 @@ static int open_shared(struct mount *m, struct node *node, int flags,
 	return open_published(m, node, flags, place, repeated, caller, out);
 }
 
+/* What is told is made now, and stays the same while it is open. */
+static int open_report(struct mount *m, struct node *node, int flags,
+		       struct caller *caller, struct handle **out)
+{
+	AUTO_FREE char *text = NULL;
+	int err = flags_write(flags) ? -EROFS : control_text(m, node, &text);
+
+	if (!err)
+		err = new_handle(m, node, flags, caller, out);
+	if (!err)
+		(*out)->text = take_memory((void **)&text);
+	return err;
+}
+
+static void count_open(struct mount *m, const struct node *node,
+		       const char *name, int flags, int err)
+{
+	if (node->kind != NODE_FILE || flags_write(flags) ||
+	    artifact_kind_of(name) == ARTIFACT_NONE)
+		return;
+	if (!err)
+		store_count(m->store, COUNTER_HITS, 1);
+	else if (err == -ENOENT)
+		store_count(m->store, COUNTER_MISSES, 1);
+}
+
 int handle_open(struct mount *m, struct node *node, int flags,
 		struct caller *caller, struct handle **out)
 {
 	struct place place = { 0 };
-	int err = m->read_only && flags_write(flags)
-			  ? -EROFS
-			  : node_place(&m->tree, node, &place);
+	int err;
 
+	if (m->read_only && flags_write(flags))
+		return -EROFS;
+	if (node->kind == NODE_REPORT)
+		return open_report(m, node, flags, caller, out);
+	err = node_place(&m->tree, node, &place);
 	if (err)
 		return err;
 	if (node->kind == NODE_PRIVATE) {
@@ -259,6 +291,7 @@ int handle_open(struct mount *m, struct node *node, int flags,
 		err = open_worked_on(m, node, flags, caller, out);
 	} else {
 		err = open_shared(m, node, flags, &place, caller, out);
+		count_open(m, node, place.name, flags, err);
 	}
 	place_free(&m->tree, &place);
 	return err;
@@ -329,7 +362,7 @@ static int publish_new(struct mount *m, struct node *directory,
 
 	p->exclusive = !hidden;
 	err = store_publish(m->store, p, v);
-	if (err == -EISDIR && removal_of_hidden(directory, p->name) == 0)
+	if (err == -EISDIR && removal_of_hidden(m, directory, p->name) == 0)
 		err = store_publish(m->store, p, v);
 	if (err && hidden)
 		hides_add(m, directory, p->name);
@@ -365,7 +398,7 @@ static int create_plain(struct mount *m, struct node *directory,
 int node_create(struct mount *m, struct node *directory, const char *name,
 		mode_t mode, struct caller *caller, struct found *found)
 {
-	if (m->read_only)
+	if (m->read_only || control_has(m, directory, name))
 		return -EROFS;
 	if (starts_private(m, directory, name))
 		return create_private(m, directory, name, mode, caller, found);
@@ -432,12 +465,33 @@ int handle_create(struct mount *m, struct node *directory, const char *name,
 	return err;
 }
 
+static ssize_t read_text(const char *text, uint64_t offset, void *bytes,
+			 size_t size)
+{
+	size_t all = strlen(text);
+
+	if (offset >= all)
+		return 0;
+	if (size > all - (size_t)offset)
+		size = all - (size_t)offset;
+	memcpy(bytes, text + offset, size);
+	return (ssize_t)size;
+}
+
 ssize_t handle_read(struct mount *m, struct handle *h, uint64_t offset,
 		    void *bytes, size_t size)
 {
+	ssize_t count;
+
+	if (h->text)
+		return read_text(h->text, offset, bytes, size);
 	if (h->node->kind == NODE_READABLE)
-		return rendering_read(h->node, offset, bytes, size);
-	return file_read(m, h->node, offset, bytes, size);
+		count = rendering_read(h->node, offset, bytes, size);
+	else
+		count = file_read(m, h->node, offset, bytes, size);
+	if (count > 0)
+		store_count(m->store, COUNTER_OUT_BYTES, (uint64_t)count);
+	return count;
 }
 
 int handle_write(struct mount *m, struct handle *h, uint64_t offset,
@@ -533,6 +587,7 @@ void handle_release(struct mount *m, struct handle *h)
 		release_file(m, h->node, h->writes);
 	drop_held(m, h->held);
 	node_drop(&m->tree, h->node);
+	free(h->text);
 	free(h);
 }
 

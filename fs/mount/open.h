@@ -17,6 +17,7 @@ struct handle {
 	struct handle *older;
 	bool writes;
 	bool appends;
+	char *text;	       /* of a NODE_REPORT; owned */
 	struct process opener; /* only when it writes */
 };
 

@@ -113,8 +113,8 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct caller caller = caller_of_request(req);
 	struct found found;
-	int err = lookup_name(mount_of(req), node_of(req, parent), name,
-			      &caller, &found);
+	int err = lookup_asked(mount_of(req), node_of(req, parent), name,
+			       &caller, &found);
 
 	reply_entry(req, err, &found);
 }
@@ -256,6 +256,7 @@ static void set_handle(struct fuse_file_info *fi, struct handle *h)
 {
 	fi->fh = (uintptr_t)h;
 	fi->keep_cache = 1;
+	fi->direct_io = h->text != NULL; /* each open has its own */
 }
 
 static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -388,6 +389,10 @@ static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 
 	(void)datasync;
 	(void)fi;
+	if (node->kind == NODE_CONTROL) {
+		fuse_reply_err(req, 0);
+		return;
+	}
 	fd = openat(node->directory.fd, ".",
 		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fuse_reply_err(req, fd < 0 || fsync(fd) < 0 ? errno : 0);

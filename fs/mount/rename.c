@@ -8,6 +8,7 @@
 
 #include "compiler/artifact.h"
 #include "fs/mount/commit.h"
+#include "fs/mount/control.h"
 #include "fs/mount/file.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/names.h"
@@ -296,6 +297,9 @@ int name_rename(struct mount *m, const struct rename_end *from,
 		return -EROFS;
 	if (flags & ~(unsigned)RENAME_NOREPLACE)
 		return -EINVAL;
+	if (control_has(m, from->directory, from->name) ||
+	    control_has(m, to->directory, to->name))
+		return -EROFS;
 	err = lookup_name(m, from->directory, from->name, caller, &found);
 	if (err)
 		return err;

@@ -104,6 +104,7 @@ static int add_arguments(const struct mount_options *o, bool read_only,
 
 static int serve(struct fuse_session *session, struct mounted *mounted)
 {
+	struct mount *m = mounted->mount;
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	int err;
 
@@ -112,6 +113,7 @@ static int serve(struct fuse_session *session, struct mounted *mounted)
 	fuse_loop_cfg_set_max_threads(config, THREADS);
 	fuse_loop_cfg_set_idle_threads(config, THREADS);
 	fuse_loop_cfg_set_clone_fd(config, 0);
+	reporter_start(&m->reporter, m->store);
 	err = fuse_session_loop_mt(session, config);
 	fuse_loop_cfg_destroy(config);
 	mounted->unmounted = err == 0; /* a signal's number is positive */
@@ -182,6 +184,7 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	status = run_session(o, args, &mounted);
 	janitor_stop(&janitor);
 	mount_free(&mount, mounted.unmounted);
+	reporter_stop(&mount.reporter);
 	store_close(store);
 	return status;
 }

@@ -14,6 +14,7 @@
 #include "fs/store/exchange.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
+#include "fs/store/tally.h"
 #include "fs/store/version_state.h"
 
 static void set_publisher(const struct store *store, struct manifest_meta *meta)
@@ -261,6 +262,8 @@ static int publish_once(struct store *store, const struct publication *p,
 		err = publish_content(store, p, &content, out);
 	if (!err)
 		*lost = !content_is_there(store, &content, true);
+	if (!err && !*lost)
+		tally_blocks(store, &content, p->meta.size);
 	content_free(&content);
 	return err;
 }
@@ -308,10 +311,13 @@ int store_publish(struct store *store, const struct publication *p,
 	atomic_fetch_add(&store->publications, 1);
 	err = publish_any(store, p, out);
 	/* Without descriptors nothing has got a name yet. */
-	if (err != -EMFILE && err != -ENFILE)
-		return err;
-	pack_pool_shrink(&store->pool);
-	return publish_any(store, p, out);
+	if (err == -EMFILE || err == -ENFILE) {
+		pack_pool_shrink(&store->pool);
+		err = publish_any(store, p, out);
+	}
+	if (!err)
+		tally_published(store, p);
+	return err;
 }
 
 /* The packs of a version, as of content that shares all of its blocks. */
@@ -358,5 +364,7 @@ int store_republish(struct store *store, struct version *old,
 	if (!err)
 		err = publish_manifest(store, p, &content, &m, out);
 	content_free(&content);
+	if (!err && !p->replaces) /* else only attributes change */
+		tally_named(store, p);
 	return err;
 }

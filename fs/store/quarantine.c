@@ -14,6 +14,7 @@
 #include "fs/own.h"
 #include "fs/random.h"
 #include "fs/store/state.h"
+#include "fs/store/tally.h"
 
 enum { NAME_SIZE = 64, DIGITS = 16, REASON_MAX = 4 * PATH_MAX };
 
@@ -141,6 +142,7 @@ int quarantine_file(struct store *store, int dir, const char *name,
 		put_back(store, moved, dir, name);
 		return 0;
 	}
+	tally_damaged(store, dir, name, kind);
 	write_reason(store, moved, place, reason);
 	log_event(store->log, LOG_LEVEL_WARNING,
 		  "%s is damaged (%s): moved to quarantine/%s", place, reason,

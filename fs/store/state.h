@@ -18,10 +18,12 @@
 #include "fs/store/block_cache.h"
 #include "fs/store/block_index.h"
 #include "fs/store/condemned.h"
+#include "fs/store/counters.h"
 #include "fs/store/format.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_pool.h"
 #include "fs/store/store.h"
+#include "fs/store/wounds.h"
 
 struct store {
 	int root;
@@ -47,6 +49,8 @@ struct store {
 	struct pack_pool pool;
 	struct block_cache cache;
 	struct block_index index;
+	struct counters counters;
+	struct wounds wounds;
 };
 
 /* Makes a directory of the store, unless it is there. 0 or a negative errno. */

@@ -297,6 +297,7 @@ static int open_all(struct store *store, const char *path,
 	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
 	moves_init(&store->moves);
+	wounds_init(&store->wounds);
 	return 0;
 }
 
@@ -339,6 +340,7 @@ int store_open(const char *path, const struct store_config *config,
 void store_close(struct store *store)
 {
 	moves_free(store);
+	wounds_free(&store->wounds);
 	block_index_free(&store->index);
 	block_cache_free(&store->cache);
 	pack_pool_free(&store->pool);
@@ -356,6 +358,11 @@ bool store_is_read_only(const struct store *store)
 int store_refs(const struct store *store)
 {
 	return store->space;
+}
+
+const char *store_space(const struct store *store)
+{
+	return store->name;
 }
 
 int store_tmp(const struct store *store)

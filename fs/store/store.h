@@ -46,6 +46,8 @@ bool store_space_allowed(const char *space);
 
 /* The directory refs/<namespace>; borrowed. */
 int store_refs(const struct store *store);
+/* The namespace. */
+const char *store_space(const struct store *store);
 /* The directory tmp; borrowed. For private content (fd_temp()). */
 int store_tmp(const struct store *store);
 /* The store's directory itself; borrowed. */
