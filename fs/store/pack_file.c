@@ -26,11 +26,12 @@ void pack_path(const struct digest *id, char path[PACK_PATH_SIZE])
 }
 
 /* What else than a file of ours may be at the path is not a pack: -ENOENT. */
-static int open_file(struct store *store, const char *path, struct pack *pack)
+static int open_file(struct store *store, int dir, const char *name,
+		     struct pack *pack)
 {
 	struct stat st;
 
-	pack->fd = openat(store->packs, path,
+	pack->fd = openat(dir, name,
 			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (pack->fd < 0)
 		return errno == ELOOP || errno == EACCES || errno == ENOTDIR
@@ -44,30 +45,25 @@ static int open_file(struct store *store, const char *path, struct pack *pack)
 	return 0;
 }
 
-static int read_ends(const struct pack *pack, const struct digest *id,
-		     struct pack_trailer *trailer)
+static int read_trailer(const struct pack *pack, struct pack_trailer *trailer)
 {
-	uint8_t header[PACK_HEADER_SIZE];
 	uint8_t bytes[PACK_TRAILER_SIZE];
 	uint64_t size = (uint64_t)pack->identity.size;
-	struct digest header_id;
 	int err;
 
 	if (size < PACK_HEADER_SIZE + PACK_TRAILER_SIZE)
 		return -EBADMSG;
 	err = fd_read_at(pack->fd, bytes, sizeof(bytes),
 			 size - PACK_TRAILER_SIZE);
-	if (!err)
-		err = pack_parse_trailer(bytes, size, trailer);
-	if (!err)
-		err = fd_read_at(pack->fd, header, sizeof(header), 0);
-	if (!err)
-		err = pack_parse_header(header, &header_id);
-	if (err)
-		return err;
-	if (!digest_equal(&trailer->id, id) || !digest_equal(&header_id, id))
-		return -EBADMSG;
-	return 0;
+	return err ? err : pack_parse_trailer(bytes, size, trailer);
+}
+
+static int read_header(const struct pack *pack, struct digest *id)
+{
+	uint8_t header[PACK_HEADER_SIZE];
+	int err = fd_read_at(pack->fd, header, sizeof(header), 0);
+
+	return err ? err : pack_parse_header(header, id);
 }
 
 static int read_table(struct pack *pack, const struct pack_trailer *trailer)
@@ -89,25 +85,57 @@ static int read_table(struct pack *pack, const struct pack_trailer *trailer)
 	return pack->verified ? 0 : -ENOMEM;
 }
 
-static int load(struct store *store, const struct digest *id, const char *path,
-		struct pack *pack)
+static int load(struct store *store, int dir, const char *name,
+		const struct digest *id, struct pack *pack, const char **why)
 {
 	struct pack_trailer trailer;
-	int err = open_file(store, path, pack);
+	struct digest header_id;
+	int err = open_file(store, dir, name, pack);
 
-	if (!err)
-		err = read_ends(pack, id, &trailer);
-	if (!err)
-		err = read_table(pack, &trailer);
-	return err == -ENODATA ? -EBADMSG : err; /* the file became shorter */
+	if (err)
+		return err;
+	*why = "its trailer is damaged";
+	err = read_trailer(pack, &trailer);
+	if (err)
+		return err;
+	*why = "its header is damaged";
+	err = read_header(pack, &header_id);
+	if (err)
+		return err;
+	*why = "it is another pack than its name says";
+	if (!digest_equal(&trailer.id, id) || !digest_equal(&header_id, id))
+		return -EBADMSG;
+	*why = "its table is damaged";
+	return read_table(pack, &trailer);
 }
 
-static int give_up(struct store *store, const struct pack *pack,
+int pack_open_file(struct store *store, int dir, const char *name,
+		   const struct digest *id, struct pack **out,
+		   struct pack_look *look)
+{
+	struct pack *pack = calloc(1, sizeof(*pack));
+	int err;
+
+	if (!pack)
+		return -ENOMEM;
+	pack->fd = -1;
+	err = load(store, dir, name, id, pack, &look->why);
+	if (err == -ENODATA)
+		err = -EBADMSG; /* the file became shorter */
+	look->identity = pack->identity;
+	if (err)
+		pack_close(pack);
+	else
+		*out = pack;
+	return err;
+}
+
+static int give_up(struct store *store, const struct pack_look *look,
 		   const char *path, int err)
 {
 	if (err == -EBADMSG) {
-		quarantine_file(store, store->packs, path, &pack->identity,
-				"pack", "its table cannot be read");
+		quarantine_file(store, store->packs, path, &look->identity,
+				"pack", look->why);
 		return -ENOENT;
 	}
 	if (err == -ENOTSUP) {
@@ -126,18 +154,11 @@ int pack_open(struct store *store, const struct digest *id, struct pack **out)
 
 	pack_path(id, path);
 	for (int i = 0; i < REOPENS && err == -ESTALE; i++) {
-		struct pack *pack = calloc(1, sizeof(*pack));
+		struct pack_look look = { .why = "" };
 
-		if (!pack)
-			return -ENOMEM;
-		pack->fd = -1;
-		err = load(store, id, path, pack);
-		if (!err) {
-			*out = pack;
-			return 0;
-		}
-		err = give_up(store, pack, path, err);
-		pack_close(pack);
+		err = pack_open_file(store, store->packs, path, id, out, &look);
+		if (err)
+			err = give_up(store, &look, path, err);
 	}
 	return err;
 }

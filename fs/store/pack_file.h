@@ -33,6 +33,12 @@ struct pack {
 	struct pack *older;
 };
 
+/* What pack_open_file() saw. */
+struct pack_look {
+	struct file_identity identity;
+	const char *why; /* a static string */
+};
+
 /* Where a pack is below packs/: "ab/ab…". */
 void pack_path(const struct digest *id, char path[PACK_PATH_SIZE]);
 
@@ -44,6 +50,15 @@ void pack_path(const struct digest *id, char path[PACK_PATH_SIZE]);
  */
 int pack_open(struct store *store, const struct digest *id, struct pack **out);
 void pack_close(struct pack *pack);
+
+/*
+ * Opens the file `name` in the directory `dir` as the pack `id`. The same
+ * errors, but -EBADMSG when it is damaged and -ENOTSUP when it is newer:
+ * nothing is moved or logged. `look` says of what file, and what is damaged.
+ */
+int pack_open_file(struct store *store, int dir, const char *name,
+		   const struct digest *id, struct pack **out,
+		   struct pack_look *look);
 
 /* Bytes of memory that the pack takes. */
 size_t pack_memory(const struct pack *pack);

@@ -105,7 +105,7 @@ int quarantine_file(struct store *store, int dir, const char *name,
 	char moved[NAME_SIZE];
 	int err;
 
-	if (!is_still(dir, name, judged, false))
+	if (store->keep_damaged || !is_still(dir, name, judged, false))
 		return 0;
 	err = new_name(kind, moved);
 	if (!err && renameat(dir, name, store->quarantine, moved) < 0)

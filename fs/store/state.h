@@ -32,6 +32,7 @@ struct store {
 	mode_t file_mode; /* of manifests and packs */
 	mode_t dir_mode;
 	bool has_journal; /* see durable.h */
+	bool keep_damaged;
 	pthread_mutex_t names;
 	const struct log *log;
 	struct pack_pool pool;

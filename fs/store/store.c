@@ -258,6 +258,7 @@ int store_open(const char *path, const struct store_config *config,
 	made->packs = made->tmp = made->quarantine = -1;
 	made->uid = geteuid();
 	made->log = config->log;
+	made->keep_damaged = config->keep_damaged;
 	err = open_all(made, path, config, &reason);
 	if (err) {
 		close_fds(made);

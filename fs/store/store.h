@@ -21,6 +21,7 @@ struct store_config {
 				  empty directory */
 	const char *space;     /* the namespace; NULL for "default" */
 	const struct log *log; /* borrowed; may be NULL */
+	bool keep_damaged;     /* nothing goes to quarantine/ */
 };
 
 /*
