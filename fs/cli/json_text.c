@@ -23,5 +23,7 @@ json_t *json_text(const void *bytes, size_t size)
 		at += next ? next : 1;
 		size -= next ? next : 1;
 	}
-	return out.err ? NULL : json_stringn((const char *)out.bytes, out.size);
+	if (out.err)
+		return NULL;
+	return json_stringn(out.size ? (const char *)out.bytes : "", out.size);
 }

@@ -7,7 +7,8 @@
 #include "fs/cli/cli.h"
 
 static const struct command *const commands[] = {
-	&command_fsck, &command_mount, &command_show, &command_stats, NULL,
+	&command_doctor, &command_fsck,	 &command_mount,
+	&command_show,	 &command_stats, NULL,
 };
 
 static const struct command *find_command(const char *name)

@@ -289,15 +289,6 @@ static int check_parts(struct check *c)
 	return 0;
 }
 
-/* Root looks after the stores of others, with their eyes. */
-static void trust_owner(struct store *store)
-{
-	struct stat st;
-
-	if (store->uid == 0 && fstat(store->root, &st) == 0)
-		store->uid = st.st_uid;
-}
-
 int store_check(struct store *store, const struct check_options *options,
 		struct check_listener *listener, struct check_counts *counts)
 {
@@ -313,7 +304,7 @@ int store_check(struct store *store, const struct check_options *options,
 	if (!room)
 		return -ENOMEM;
 	c.room = room;
-	trust_owner(store);
+	store_trust_owner(store);
 	err = check_parts(&c);
 	pack_set_free(&c.packs);
 	writer_free(&c.path);

@@ -313,3 +313,11 @@ bool store_trusts(const struct store *store, uid_t uid)
 {
 	return uid == store->uid || uid == 0;
 }
+
+void store_trust_owner(struct store *store)
+{
+	struct stat st;
+
+	if (store->uid == 0 && fstat(store->root, &st) == 0)
+		store->uid = st.st_uid;
+}
