@@ -6,3 +6,5 @@ foreach(test damage kill measure open publish reference threads)
     SOURCES test_store_${test}.c store_fixture.c collision.c
     LINK fs PkgConfig::XXHASH)
 endforeach()
+tacfs_unit_test(test_store_check
+  SOURCES test_store_check.c store_fixture.c reseal.c LINK fs)
