@@ -35,7 +35,7 @@ class Command(unittest.TestCase):
 
     def test_help_names_every_command_and_each_has_its_own(self):
         text = tacfs("--help").stdout.decode()
-        for command in "mount", "show", "stats":
+        for command in "doctor", "fsck", "mount", "show", "stats":
             self.assertIn(f"\n  {command} ", text)
             done = tacfs(command, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, b""))
@@ -49,6 +49,9 @@ class Command(unittest.TestCase):
         self.refuses("FILE", "show")
         self.refuses("FILE", "show", "a", "b")
         self.refuses("STORE", "stats")
+        self.refuses("STORE", "fsck")
+        self.refuses("'--fix'", "fsck", "--fix", "a")
+        self.refuses("STORE", "doctor", "a", "b")
         self.refuses("STORE", "stats", "--json", "a", "b")
         self.refuses("the mount point", "mount", "a")
 

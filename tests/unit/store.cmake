@@ -8,3 +8,4 @@ foreach(test damage kill measure open publish reference threads)
 endforeach()
 tacfs_unit_test(test_store_check
   SOURCES test_store_check.c store_fixture.c reseal.c LINK fs)
+tacfs_unit_test(test_pack_set SOURCES test_pack_set.c LINK fs)
