@@ -232,7 +232,7 @@ static int add_format(json_t *report, struct store *store)
 		{ "uuid", "uuid" },
 		{ "features", "features" },
 	};
-	char text[FORMAT_TEXT_MAX + 1];
+	char text[FORMAT_TEXT_MAX + 1] = "";
 	int err = read_format(store, text);
 
 	for (size_t i = 0; !err && i < sizeof(lines) / sizeof(*lines); i++) {

@@ -93,7 +93,7 @@ static int set_error(struct finding *finding, int err, const char *why)
 static int look_at_pack(struct check *c, const struct spot *spot,
 			struct finding *finding)
 {
-	struct pack_look look = { .why = "" };
+	struct pack_look look;
 	struct pack *pack;
 	struct digest id;
 	int err = digest_from_text(spot->name, &id);
@@ -103,7 +103,7 @@ static int look_at_pack(struct check *c, const struct spot *spot,
 	err = pack_open_file(c->store, spot->dir, spot->name, &id, &pack,
 			     &look);
 	if (err)
-		return set_error(finding, err, look.why);
+		return set_error(finding, err, pack_part_damage(look.part));
 	finding->identity = look.identity;
 	err = mark_referenced(c, &pack->table);
 	if (!err && c->options->read_data)

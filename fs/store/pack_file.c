@@ -85,8 +85,26 @@ static int read_table(struct pack *pack, const struct pack_trailer *trailer)
 	return pack->verified ? 0 : -ENOMEM;
 }
 
+const char *pack_part_damage(enum pack_part part)
+{
+	switch (part) {
+	case PACK_TRAILER:
+		return "its trailer is damaged";
+	case PACK_HEADER:
+		return "its header is damaged";
+	case PACK_ID:
+		return "it is another pack than its name says";
+	case PACK_TABLE:
+		return "its table is damaged";
+	case PACK_FILE:
+		break;
+	}
+	return "it is damaged";
+}
+
 static int load(struct store *store, int dir, const char *name,
-		const struct digest *id, struct pack *pack, const char **why)
+		const struct digest *id, struct pack *pack,
+		struct pack_look *look)
 {
 	struct pack_trailer trailer;
 	struct digest header_id;
@@ -94,18 +112,18 @@ static int load(struct store *store, int dir, const char *name,
 
 	if (err)
 		return err;
-	*why = "its trailer is damaged";
+	look->part = PACK_TRAILER;
 	err = read_trailer(pack, &trailer);
 	if (err)
 		return err;
-	*why = "its header is damaged";
+	look->part = PACK_HEADER;
 	err = read_header(pack, &header_id);
 	if (err)
 		return err;
-	*why = "it is another pack than its name says";
+	look->part = PACK_ID;
 	if (!digest_equal(&trailer.id, id) || !digest_equal(&header_id, id))
 		return -EBADMSG;
-	*why = "its table is damaged";
+	look->part = PACK_TABLE;
 	return read_table(pack, &trailer);
 }
 
@@ -116,10 +134,11 @@ int pack_open_file(struct store *store, int dir, const char *name,
 	struct pack *pack = calloc(1, sizeof(*pack));
 	int err;
 
+	*look = (struct pack_look){ .part = PACK_FILE };
 	if (!pack)
 		return -ENOMEM;
 	pack->fd = -1;
-	err = load(store, dir, name, id, pack, &look->why);
+	err = load(store, dir, name, id, pack, look);
 	if (err == -ENODATA)
 		err = -EBADMSG; /* the file became shorter */
 	look->identity = pack->identity;
@@ -135,7 +154,7 @@ static int give_up(struct store *store, const struct pack_look *look,
 {
 	if (err == -EBADMSG) {
 		quarantine_file(store, store->packs, path, &look->identity,
-				"pack", look->why);
+				"pack", pack_part_damage(look->part));
 		return -ENOENT;
 	}
 	if (err == -ENOTSUP) {
@@ -154,7 +173,7 @@ int pack_open(struct store *store, const struct digest *id, struct pack **out)
 
 	pack_path(id, path);
 	for (int i = 0; i < REOPENS && err == -ESTALE; i++) {
-		struct pack_look look = { .why = "" };
+		struct pack_look look;
 
 		err = pack_open_file(store, store->packs, path, id, out, &look);
 		if (err)

@@ -112,8 +112,8 @@ static int touch(int fd, struct timespec *mtime)
 static int64_t smallest_step(int fd)
 {
 	const struct timespec pause = { .tv_nsec = STEP_NSEC };
-	struct timespec last;
-	struct timespec now;
+	struct timespec last = { .tv_sec = 0 };
+	struct timespec now = { .tv_sec = 0 };
 	int64_t smallest = 0;
 	int steps = 0;
 
@@ -167,9 +167,9 @@ void probe_granularity(const struct probe *p, struct ability *a)
 /* How far the time of files is outside of [before, after], in ms. */
 static int64_t clock_error(int fd)
 {
-	struct timespec before;
-	struct timespec after;
-	struct timespec mtime;
+	struct timespec before = { .tv_sec = 0 };
+	struct timespec after = { .tv_sec = 0 };
+	struct timespec mtime = { .tv_sec = 0 };
 	int64_t early;
 	int64_t late;
 

@@ -394,7 +394,7 @@ static void old_drafts_are_removed_and_young_ones_stay(void **state)
 /* What another program does while a check looks at the store. */
 static void *publish_soon(void *argument)
 {
-	const struct timespec pause = { .tv_nsec = 500 * 1000 * 1000 };
+	const struct timespec pause = { .tv_nsec = 500000000 };
 
 	nanosleep(&pause, NULL);
 	publish(argument, "file", "new", 3);
