@@ -50,7 +50,7 @@ static size_t printable(const char *text)
 	return size;
 }
 
-static size_t escape(const char *text, char *line)
+size_t log_escape(const char *text, char *line)
 {
 	size_t size = 0;
 
@@ -84,12 +84,12 @@ void log_event(const struct log *log, enum log_level level, const char *format,
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	if (log->to_syslog) {
-		escape(message, line);
+		log_escape(message, line);
 		syslog(levels[level].priority, "%s", line);
 		return;
 	}
 	size = (size_t)sprintf(line, "tacfs: %s: ", levels[level].word);
-	size += escape(message, line + size);
+	size += log_escape(message, line + size);
 	line[size++] = '\n';
 	if (write(STDERR_FILENO, line, size) < 0)
 		return; /* there is nobody to tell */

@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO };
 
@@ -19,5 +20,12 @@ struct log {
 /* `log` may be NULL: then nothing is written. Safe from any thread. */
 void log_event(const struct log *log, enum log_level level, const char *format,
 	       ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * Writes `text` so that it is one line that can be shown, and a NUL. There is
+ * room in `line` for 4 times its size, and the NUL. Returns how long the line
+ * is.
+ */
+size_t log_escape(const char *text, char *line);
 
 #endif

@@ -9,6 +9,7 @@
 #include "compiler/compiled_module.h"
 #include "compiler/show.h"
 #include "fs/cli/cli.h"
+#include "fs/cli/json_text.h"
 
 int check_status(enum soundness soundness)
 {
@@ -34,27 +35,6 @@ static const char *soundness_text(enum soundness soundness)
 		break;
 	}
 	return "broken";
-}
-
-/* JSON has valid Unicode only: what a path or a text has else becomes U+FFFD.
- */
-static json_t *json_text(const void *bytes, size_t size)
-{
-	AUTO_WRITER struct writer out = writer_upto(SIZE_MAX);
-	const uint8_t *at = bytes;
-
-	while (size) {
-		uint32_t point;
-		size_t next = utf8_next(at, size, &point);
-
-		if (next)
-			utf8_put(&out, (struct text){ at, next });
-		else
-			writer_string(&out, "\xef\xbf\xbd");
-		at += next ? next : 1;
-		size -= next ? next : 1;
-	}
-	return out.err ? NULL : json_stringn((const char *)out.bytes, out.size);
 }
 
 static int add_sound(json_t *object, const void *bytes, size_t size)

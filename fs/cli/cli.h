@@ -20,7 +20,9 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct command command_doctor;
 extern const struct command command_fingerprint;
+extern const struct command command_fsck;
 extern const struct command command_gc;
 extern const struct command command_mount;
 extern const struct command command_show;

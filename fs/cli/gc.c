@@ -21,7 +21,8 @@ struct request {
 
 static bool on_progress(void *context, size_t files)
 {
-	progress_show(context, "gc: %zu files", files);
+	if (progress_is_due(context))
+		progress_draw(context, "gc: %zu files", files);
 	return true;
 }
 
@@ -64,7 +65,7 @@ static int print_text(const struct collect_result *r, bool dry_run)
 static int collect(const struct request *r)
 {
 	const struct store_config config = { .create = false };
-	struct progress progress = progress_start(!r->json);
+	struct progress progress = progress_start(r->json);
 	struct collect_options options = r->options;
 	struct collect_result result;
 	struct store *store;
@@ -76,7 +77,7 @@ static int collect(const struct request *r)
 	options.progress = on_progress;
 	options.context = &progress;
 	err = store_collect(store, &options, &result);
-	progress_end(&progress);
+	progress_erase(&progress);
 	store_close(store);
 	if (err)
 		return cli_fail_why("gc", r->path, result.trouble);

@@ -6,45 +6,47 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { NSEC = 1000 * 1000 * 1000, INTERVAL_NSEC = NSEC / 5 };
+enum { INTERVAL_MS = 200 };
 
-struct progress progress_start(bool wanted)
+struct progress progress_start(bool quiet)
 {
-	return (struct progress){ .wanted = wanted && isatty(STDERR_FILENO) };
+	return (struct progress){ .wanted = !quiet && isatty(STDERR_FILENO) };
 }
 
-static bool is_due(struct progress *progress)
+bool progress_is_due(struct progress *progress)
 {
 	struct timespec now;
-	int64_t passed;
+	int64_t ms;
 
-	if (clock_gettime(CLOCK_MONOTONIC, &now) < 0)
+	if (!progress->wanted || clock_gettime(CLOCK_MONOTONIC, &now) < 0)
 		return false;
-	passed = (int64_t)(now.tv_sec - progress->last.tv_sec) * NSEC +
-		 now.tv_nsec - progress->last.tv_nsec;
-	if (progress->shown && passed < INTERVAL_NSEC)
+	ms = (int64_t)(now.tv_sec - progress->drawn.tv_sec) * 1000 +
+	     (now.tv_nsec - progress->drawn.tv_nsec) / 1000000;
+	if (ms < INTERVAL_MS)
 		return false;
-	progress->last = now;
+	progress->drawn = now;
 	return true;
 }
 
-void progress_show(struct progress *progress, const char *format, ...)
+void progress_draw(struct progress *progress, const char *format, ...)
 {
+	char line[80];
 	va_list args;
+	int width;
 
-	if (!progress->wanted || !is_due(progress))
-		return;
-	progress->shown = true;
-	fputc('\r', stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	fputs("\033[K", stderr);
+	width = fprintf(stderr, "\r%-*s", progress->width, line) - 1;
+	fflush(stderr);
+	progress->width = width > 0 ? width : 0;
 }
 
-void progress_end(struct progress *progress)
+void progress_erase(struct progress *progress)
 {
-	if (progress->shown)
-		fputs("\r\033[K", stderr);
-	progress->shown = false;
+	if (!progress->width)
+		return;
+	fprintf(stderr, "\r%*s\r", progress->width, "");
+	fflush(stderr);
+	progress->width = 0;
 }

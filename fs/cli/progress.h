@@ -2,7 +2,9 @@
 #ifndef TACFS_FS_CLI_PROGRESS_H
 #define TACFS_FS_CLI_PROGRESS_H
 
-/* A line that shows how far long work is, where standard error is a terminal.
+/*
+ * A line on the terminal that says how far a long command is, drawn again at
+ * most 5 times a second, and erased at the end.
  */
 
 #include <stdbool.h>
@@ -10,15 +12,17 @@
 
 struct progress {
 	bool wanted;
-	bool shown;
-	struct timespec last;
+	int width; /* of what is drawn now */
+	struct timespec drawn;
 };
 
-struct progress progress_start(bool wanted);
-/* Draws the line anew, a few times a second at most. */
-void progress_show(struct progress *progress, const char *format, ...)
+/* Nothing is ever drawn when standard error is no terminal, or `quiet`. */
+struct progress progress_start(bool quiet);
+/* Whether it is time to draw the line again. */
+bool progress_is_due(struct progress *progress);
+void progress_draw(struct progress *progress, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Erases it. */
-void progress_end(struct progress *progress);
+/* Before anything else is written; the line comes back when it is due. */
+void progress_erase(struct progress *progress);
 
 #endif

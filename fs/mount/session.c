@@ -113,7 +113,8 @@ static int serve(struct fuse_session *session, struct mounted *mounted)
 	fuse_loop_cfg_set_max_threads(config, THREADS);
 	fuse_loop_cfg_set_idle_threads(config, THREADS);
 	fuse_loop_cfg_set_clone_fd(config, 0);
-	reporter_start(&m->reporter, m->store);
+	if (!m->read_only)
+		reporter_start(&m->reporter, m->store);
 	err = fuse_session_loop_mt(session, config);
 	fuse_loop_cfg_destroy(config);
 	mounted->unmounted = err == 0; /* a signal's number is positive */

@@ -45,6 +45,7 @@ int blocks_fetch_at(struct store *store, const struct block_want *want,
  */
 struct block_witness {
 	bool moved;
+	bool unread; /* it is enough that a pack's table has the block */
 	int (*saw)(struct block_witness *witness, const struct pack *pack,
 		   bool settled);
 };

@@ -108,7 +108,8 @@ static int set_aside(struct run *run, int dir, const char *name)
 	struct stat st;
 	int err = 0;
 
-	if (digest_from_text(name, &id) || pack_set_has(&run->mark.packs, &id))
+	if (digest_from_text(name, &id) ||
+	    pack_set_marks(&run->mark.packs, &id))
 		return 0;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISREG(st.st_mode) || age_of(run, &st) < run->options->grace)
@@ -150,7 +151,7 @@ static int empty_trash(struct run *run, int dir, const char *name)
 	if (digest_from_text(name, &id) ||
 	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	if (pack_set_has(&run->mark.packs, &id)) {
+	if (pack_set_marks(&run->mark.packs, &id)) {
 		if (!run->options->dry_run)
 			err = bring_back_pack(run->store, &id);
 		run->result->restored_packs += !err;

@@ -59,7 +59,7 @@ static int add_packs(struct mark *mark, const void *bytes, size_t size)
 	int err = manifest_parse(bytes, size, &arena, &m, &why);
 
 	for (size_t i = 0; !err && i < m.pack_count; i++)
-		err = pack_set_add(&mark->packs, &m.packs[i]);
+		err = pack_set_mark(&mark->packs, &m.packs[i], PACK_IS_USED);
 	arena_free(&arena);
 	return err;
 }

@@ -14,7 +14,7 @@
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
 
-enum { ARENA_SPARE = 4096, BITS = 8, REOPENS = 2, LOOKS = 4 };
+enum { ARENA_SPARE = 4096, BITS = 8, LOOKS = 4 };
 
 void pack_path(const struct digest *id, char path[PACK_PATH_SIZE])
 {
@@ -26,33 +26,14 @@ void pack_path(const struct digest *id, char path[PACK_PATH_SIZE])
 	memcpy(path + 3, text, sizeof(text));
 }
 
-/* It may be moved from one place to the other between two looks. */
-static int open_either(const struct store *store, const struct digest *id,
-		       const char *path)
-{
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	char aside[SET_ASIDE_PATH_SIZE];
-	int fd = -1;
-
-	set_aside_path(id, aside);
-	for (int i = 0; i < LOOKS && fd < 0; i++) {
-		fd = openat(store->packs, path, flags);
-		if (fd >= 0 || errno != ENOENT)
-			break;
-		fd = openat(store->trash, aside, flags);
-		if (fd < 0 && errno != ENOENT)
-			break;
-	}
-	return fd;
-}
-
 /* What else than a file of ours may be at the path is not a pack: -ENOENT. */
-static int open_file(struct store *store, const struct digest *id,
-		     const char *path, struct pack *pack)
+static int open_file(struct store *store, int dir, const char *name,
+		     struct pack *pack)
 {
 	struct stat st;
 
-	pack->fd = open_either(store, id, path);
+	pack->fd = openat(dir, name,
+			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (pack->fd < 0)
 		return errno == ELOOP || errno == EACCES || errno == ENOTDIR
 			       ? -ENOENT
@@ -65,30 +46,25 @@ static int open_file(struct store *store, const struct digest *id,
 	return 0;
 }
 
-static int read_ends(const struct pack *pack, const struct digest *id,
-		     struct pack_trailer *trailer)
+static int read_trailer(const struct pack *pack, struct pack_trailer *trailer)
 {
-	uint8_t header[PACK_HEADER_SIZE];
 	uint8_t bytes[PACK_TRAILER_SIZE];
 	uint64_t size = (uint64_t)pack->identity.size;
-	struct digest header_id;
 	int err;
 
 	if (size < PACK_HEADER_SIZE + PACK_TRAILER_SIZE)
 		return -EBADMSG;
 	err = fd_read_at(pack->fd, bytes, sizeof(bytes),
 			 size - PACK_TRAILER_SIZE);
-	if (!err)
-		err = pack_parse_trailer(bytes, size, trailer);
-	if (!err)
-		err = fd_read_at(pack->fd, header, sizeof(header), 0);
-	if (!err)
-		err = pack_parse_header(header, &header_id);
-	if (err)
-		return err;
-	if (!digest_equal(&trailer->id, id) || !digest_equal(&header_id, id))
-		return -EBADMSG;
-	return 0;
+	return err ? err : pack_parse_trailer(bytes, size, trailer);
+}
+
+static int read_header(const struct pack *pack, struct digest *id)
+{
+	uint8_t header[PACK_HEADER_SIZE];
+	int err = fd_read_at(pack->fd, header, sizeof(header), 0);
+
+	return err ? err : pack_parse_header(header, id);
 }
 
 static int read_table(struct pack *pack, const struct pack_trailer *trailer)
@@ -110,55 +86,108 @@ static int read_table(struct pack *pack, const struct pack_trailer *trailer)
 	return pack->verified ? 0 : -ENOMEM;
 }
 
-static int load(struct store *store, const struct digest *id, const char *path,
-		struct pack *pack)
+const char *pack_part_damage(enum pack_part part)
 {
-	struct pack_trailer trailer;
-	int err = open_file(store, id, path, pack);
-
-	if (!err)
-		err = read_ends(pack, id, &trailer);
-	if (!err)
-		err = read_table(pack, &trailer);
-	return err == -ENODATA ? -EBADMSG : err; /* the file became shorter */
+	switch (part) {
+	case PACK_TRAILER:
+		return "its trailer is damaged";
+	case PACK_HEADER:
+		return "its header is damaged";
+	case PACK_ID:
+		return "it is another pack than its name says";
+	case PACK_TABLE:
+		return "its table is damaged";
+	case PACK_FILE:
+		break;
+	}
+	return "it is damaged";
 }
 
-static int give_up(struct store *store, const struct pack *pack,
-		   const char *path, int err)
+static int load(struct store *store, int dir, const char *name,
+		const struct digest *id, struct pack *pack,
+		struct pack_look *look)
+{
+	struct pack_trailer trailer;
+	struct digest header_id;
+	int err = open_file(store, dir, name, pack);
+
+	if (err)
+		return err;
+	look->part = PACK_TRAILER;
+	err = read_trailer(pack, &trailer);
+	if (err)
+		return err;
+	look->part = PACK_HEADER;
+	err = read_header(pack, &header_id);
+	if (err)
+		return err;
+	look->part = PACK_ID;
+	if (!digest_equal(&trailer.id, id) || !digest_equal(&header_id, id))
+		return -EBADMSG;
+	look->part = PACK_TABLE;
+	return read_table(pack, &trailer);
+}
+
+int pack_open_file(struct store *store, int dir, const char *name,
+		   const struct digest *id, struct pack **out,
+		   struct pack_look *look)
+{
+	struct pack *pack = calloc(1, sizeof(*pack));
+	int err;
+
+	*look = (struct pack_look){ .part = PACK_FILE };
+	if (!pack)
+		return -ENOMEM;
+	pack->fd = -1;
+	err = load(store, dir, name, id, pack, look);
+	if (err == -ENODATA)
+		err = -EBADMSG; /* the file became shorter */
+	look->identity = pack->identity;
+	if (err)
+		pack_close(pack);
+	else
+		*out = pack;
+	return err;
+}
+
+static int give_up(struct store *store, const struct pack_look *look, int dir,
+		   const char *name, int err)
 {
 	if (err == -EBADMSG) {
-		quarantine_file(store, store->packs, path, &pack->identity,
-				"pack", "its table cannot be read");
+		quarantine_file(store, dir, name, &look->identity, "pack",
+				pack_part_damage(look->part));
 		return -ENOENT;
 	}
 	if (err == -ENOTSUP) {
 		log_event(store->log, LOG_LEVEL_WARNING,
-			  "packs/%s has a newer format than this program knows",
-			  path);
+			  "pack %s has a newer format than this program knows",
+			  name);
 		return -ENOENT;
 	}
 	return err;
 }
 
+static int open_in(struct store *store, int dir, const char *name,
+		   const struct digest *id, struct pack **out)
+{
+	struct pack_look look;
+	int err = pack_open_file(store, dir, name, id, out, &look);
+
+	return err ? give_up(store, &look, dir, name, err) : 0;
+}
+
+/* A collector may move it from one place to the other between two looks. */
 int pack_open(struct store *store, const struct digest *id, struct pack **out)
 {
-	char path[PACK_PATH_SIZE];
-	int err = -ESTALE;
+	char path[PACK_PATH_SIZE], aside[SET_ASIDE_PATH_SIZE];
+	int err = -ENOENT;
 
 	pack_path(id, path);
-	for (int i = 0; i < REOPENS && err == -ESTALE; i++) {
-		struct pack *pack = calloc(1, sizeof(*pack));
-
-		if (!pack)
-			return -ENOMEM;
-		pack->fd = -1;
-		err = load(store, id, path, pack);
-		if (!err) {
-			*out = pack;
-			return 0;
-		}
-		err = give_up(store, pack, path, err);
-		pack_close(pack);
+	set_aside_path(id, aside);
+	for (int i = 0; i < LOOKS && (err == -ENOENT || err == -ESTALE); i++) {
+		err = open_in(store, store->packs, path, id, out);
+		if (err == -ENOENT)
+			err = open_in(store, store->trash, aside, id, out);
 	}
 	return err;
 }

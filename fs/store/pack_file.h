@@ -33,6 +33,14 @@ struct pack {
 	struct pack *older;
 };
 
+enum pack_part { PACK_FILE, PACK_TRAILER, PACK_HEADER, PACK_ID, PACK_TABLE };
+
+/* What pack_open_file() saw. */
+struct pack_look {
+	struct file_identity identity;
+	enum pack_part part; /* that was looked at last */
+};
+
 /* Where a pack is below packs/: "ab/ab…". */
 void pack_path(const struct digest *id, char path[PACK_PATH_SIZE]);
 
@@ -44,6 +52,18 @@ void pack_path(const struct digest *id, char path[PACK_PATH_SIZE]);
  */
 int pack_open(struct store *store, const struct digest *id, struct pack **out);
 void pack_close(struct pack *pack);
+
+/*
+ * Opens the file `name` in the directory `dir` as the pack `id`. The same
+ * errors, but -EBADMSG when it is damaged and -ENOTSUP when it is newer:
+ * nothing is moved or logged. `look` says of what file, and which part is
+ * damaged.
+ */
+int pack_open_file(struct store *store, int dir, const char *name,
+		   const struct digest *id, struct pack **out,
+		   struct pack_look *look);
+/* In words: what is wrong with a pack when this is its damaged part. */
+const char *pack_part_damage(enum pack_part part);
 
 /* Bytes of memory that the pack takes. */
 size_t pack_memory(const struct pack *pack);

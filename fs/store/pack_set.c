@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fs/store/pack_set.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SIZE = 1024 };
+enum { FIRST_SIZE = 256 };
 
-static const struct digest none;
+struct pack_mark {
+	struct digest id;
+	uint8_t marks; /* 0 for a place that is free */
+};
+static_assert(sizeof(struct pack_mark) == 17, "a mark takes 17 bytes");
 
 void pack_set_free(struct pack_set *set)
 {
-	free(set->slots);
-	*set = (struct pack_set){ 0 };
+	free(set->places);
+	*set = (struct pack_set){ .places = NULL };
 }
 
-/* Ids are random; somebody who makes them up makes it slow, not wrong. */
-static struct digest *find(const struct pack_set *set, const struct digest *id)
+/* Ids are random, so any of their bits will do. */
+static size_t place_of(const struct pack_set *set, const struct digest *id)
 {
+	uint64_t hash;
 	size_t at;
 
-	memcpy(&at, id->b, sizeof(at));
-	for (at &= set->size - 1; !digest_equal(&set->slots[at], &none);
-	     at = (at + 1) & (set->size - 1))
-		if (digest_equal(&set->slots[at], id))
-			break;
-	return &set->slots[at];
+	memcpy(&hash, id->b, sizeof(hash));
+	at = (size_t)hash & (set->size - 1);
+	while (set->places[at].marks && !digest_equal(&set->places[at].id, id))
+		at = (at + 1) & (set->size - 1);
+	return at;
 }
 
 static int grow(struct pack_set *set)
@@ -35,34 +40,45 @@ static int grow(struct pack_set *set)
 		.count = set->count,
 	};
 
-	larger.slots = calloc(larger.size, sizeof(*larger.slots));
-	if (!larger.slots)
+	larger.places = calloc(larger.size, sizeof(*larger.places));
+	if (!larger.places)
 		return -ENOMEM;
 	for (size_t i = 0; i < set->size; i++)
-		if (!digest_equal(&set->slots[i], &none))
-			*find(&larger, &set->slots[i]) = set->slots[i];
-	free(set->slots);
+		if (set->places[i].marks)
+			larger.places[place_of(&larger, &set->places[i].id)] =
+				set->places[i];
+	free(set->places);
 	*set = larger;
 	return 0;
 }
 
-int pack_set_add(struct pack_set *set, const struct digest *id)
+int pack_set_mark(struct pack_set *set, const struct digest *id, uint8_t marks)
 {
-	struct digest *slot;
-	int err = 2 * set->count >= set->size ? grow(set) : 0;
+	size_t at;
 
-	if (err)
-		return err;
-	slot = find(set, id);
-	if (digest_equal(slot, &none) && !digest_equal(id, &none)) {
-		*slot = *id;
+	if (set->count >= set->size / 4 * 3 && grow(set))
+		return -ENOMEM;
+	at = place_of(set, id);
+	if (!set->places[at].marks) {
+		set->places[at].id = *id;
 		set->count++;
 	}
+	set->places[at].marks |= marks;
 	return 0;
 }
 
-bool pack_set_has(const struct pack_set *set, const struct digest *id)
+uint8_t pack_set_marks(const struct pack_set *set, const struct digest *id)
 {
-	return set->size && !digest_equal(id, &none) &&
-	       digest_equal(find(set, id), id);
+	return set->size ? set->places[place_of(set, id)].marks : 0;
+}
+
+uint64_t pack_set_count(const struct pack_set *set, uint8_t mask, uint8_t marks)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < set->size; i++)
+		if (set->places[i].marks &&
+		    (set->places[i].marks & mask) == marks)
+			count++;
+	return count;
 }

@@ -120,7 +120,7 @@ int quarantine_file(struct store *store, int dir, const char *name,
 	char moved[NAME_SIZE];
 	int err;
 
-	if (!is_still(dir, name, judged, false))
+	if (store->keep_damaged || !is_still(dir, name, judged, false))
 		return 0;
 	if (store->read_only) {
 		condemn(store, dir, name, judged, reason);

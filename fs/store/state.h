@@ -39,7 +39,8 @@ struct store {
 	uid_t uid;	  /* who we are: the publisher, and trusted */
 	mode_t file_mode; /* of manifests and packs */
 	mode_t dir_mode;
-	bool has_journal;	     /* see durable.h */
+	bool has_journal; /* see durable.h */
+	bool keep_damaged;
 	bool read_only;		     /* then tmp and quarantine are -1 */
 	struct condemned *condemned; /* when it is read-only, else NULL */
 	pthread_mutex_t names;
@@ -52,6 +53,9 @@ struct store {
 	struct counters counters;
 	struct wounds wounds;
 };
+
+/* Root looks after the stores of others: with the eyes of their owner. */
+void store_trust_owner(struct store *store);
 
 /* Makes a directory of the store, unless it is there. 0 or a negative errno. */
 int store_make_dir(const struct store *store, int dir, const char *name);

@@ -326,6 +326,7 @@ int store_open(const char *path, const struct store_config *config,
 	made->intents = made->trash = -1;
 	made->uid = geteuid();
 	made->log = config->log;
+	made->keep_damaged = config->keep_damaged;
 	err = open_all(made, path, config, &reason);
 	if (err) {
 		close_fds(made);
@@ -414,4 +415,12 @@ size_t store_publications(struct store *store)
 bool store_trusts(const struct store *store, uid_t uid)
 {
 	return uid == store->uid || uid == 0;
+}
+
+void store_trust_owner(struct store *store)
+{
+	struct stat st;
+
+	if (store->uid == 0 && fstat(store->root, &st) == 0)
+		store->uid = st.st_uid;
 }

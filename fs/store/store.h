@@ -22,6 +22,7 @@ struct store_config {
 	bool read_only;	       /* change nothing in it, and do not make it */
 	const char *space;     /* the namespace; NULL for "default" */
 	const struct log *log; /* borrowed; may be NULL */
+	bool keep_damaged;     /* nothing goes to quarantine/ */
 };
 
 /*

@@ -62,6 +62,12 @@ int version_parse(struct store *store, const void *bytes, size_t size,
 /* Whether the file `name` in `dir` holds the very manifest of `v`. */
 bool version_is_in(const struct version *v, int dir, const char *name);
 
+/*
+ * Reads all of the content. -ENOENT when it cannot be read, or does not have
+ * the SHA-256 that the manifest says.
+ */
+int version_hash(struct store *store, struct version *v);
+
 /* The identity of its file, from a stat() made now. */
 void version_identify(const struct version *v, const struct stat *st);
 

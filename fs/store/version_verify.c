@@ -105,7 +105,7 @@ static bool proof_holds(const struct store *store,
  * An id does not prove that a block found elsewhere is the one that was meant
  * (docs/format.md, "Hashes"); the SHA-256 of the whole file does.
  */
-static int verify_whole(struct store *store, struct version *v)
+int version_hash(struct store *store, struct version *v)
 {
 	AUTO_FREE uint8_t *piece = malloc(PIECE_SIZE);
 	struct file_hash *hash = file_hash_new();
@@ -138,13 +138,14 @@ static int prove(struct store *store, struct version *v, size_t *failed)
 		return -ENOMEM;
 	proving->witness.saw = add_proof;
 	proving->witness.moved = false;
+	proving->witness.unread = false;
 	proving->check = check;
 	proving->settled = true;
 	check->proven = false;
 	check->proof_count = 0;
 	err = verify_blocks(store, v, proving, failed);
 	if (!err && proving->witness.moved)
-		err = verify_whole(store, v);
+		err = version_hash(store, v);
 	if (!err)
 		check->proven = proving->settled;
 	return err;

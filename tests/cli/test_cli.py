@@ -35,8 +35,8 @@ class Command(unittest.TestCase):
 
     def test_help_names_every_command_and_each_has_its_own(self):
         text = tacfs("--help").stdout.decode()
-        for command in ("fingerprint", "mount", "show", "stats", "gc",
-                        "undelete"):
+        for command in ("mount", "show", "stats", "gc", "undelete", "fsck", "doctor",
+                        "fingerprint"):
             self.assertIn(f"\n  {command} ", text)
             done = tacfs(command, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, b""))
@@ -50,6 +50,9 @@ class Command(unittest.TestCase):
         self.refuses("FILE", "show")
         self.refuses("FILE", "show", "a", "b")
         self.refuses("STORE", "stats")
+        self.refuses("STORE", "fsck")
+        self.refuses("'--fix'", "fsck", "--fix", "a")
+        self.refuses("STORE", "doctor", "a", "b")
         self.refuses("STORE", "stats", "--json", "a", "b")
         self.refuses("the mount point", "mount", "a")
 

@@ -17,3 +17,6 @@ tacfs_unit_test(test_store_steps
 foreach(call openat64 fstatat64 pwrite64 linkat renameat renameat2 unlinkat faccessat)
   target_link_options(test_store_steps PRIVATE -Wl,--wrap=${call})
 endforeach()
+tacfs_unit_test(test_store_check
+  SOURCES test_store_check.c store_fixture.c reseal.c LINK fs)
+tacfs_unit_test(test_pack_set SOURCES test_pack_set.c LINK fs)

@@ -19,7 +19,6 @@
 #include "fs/own.h"
 #include "fs/store/collector.h"
 #include "fs/store/moves.h"
-#include "fs/store/pack_set.h"
 #include "fs/store/state.h"
 #include "tests/unit/store_collecting.h"
 
@@ -161,35 +160,6 @@ static void who_dies_moving_stops_collectors_for_a_time_only(void **state)
 	assert_int_equal(count_below(f, "intents"), 0);
 }
 
-static void a_set_has_what_was_added(void **state)
-{
-	struct pack_set set = { .count = 0 };
-	struct digest id = { .b = { 0 } };
-
-	(void)state;
-	assert_false(pack_set_has(&set, &id));
-	assert_int_equal(pack_set_add(&set, &id), 0); /* no pack has it */
-	assert_int_equal(set.count, 0);
-	for (unsigned i = 1; i <= 5000; i++) {
-		/* All of them in one place, as somebody might choose them. */
-		id.b[DIGEST_SIZE - 1] = (uint8_t)i;
-		id.b[DIGEST_SIZE - 2] = (uint8_t)(i >> 8);
-		assert_false(pack_set_has(&set, &id));
-		assert_int_equal(pack_set_add(&set, &id), 0);
-		assert_int_equal(pack_set_add(&set, &id), 0);
-		assert_true(pack_set_has(&set, &id));
-		assert_int_equal(set.count, i);
-	}
-	assert_true(set.size >= set.count && set.size <= 4 * set.count);
-	for (unsigned i = 1; i <= 5000; i++) {
-		id.b[DIGEST_SIZE - 1] = (uint8_t)i;
-		id.b[DIGEST_SIZE - 2] = (uint8_t)(i >> 8);
-		assert_true(pack_set_has(&set, &id));
-	}
-	pack_set_free(&set);
-	assert_false(pack_set_has(&set, &id));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,7 +170,6 @@ int main(void)
 		STORE_TEST(moves_of_two_are_told_apart),
 		STORE_TEST(a_lost_record_is_made_again),
 		STORE_TEST(who_dies_moving_stops_collectors_for_a_time_only),
-		cmocka_unit_test(a_set_has_what_was_added),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
