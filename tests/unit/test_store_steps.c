@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,13 +33,13 @@ enum { SIZE = 120000, ENOUGH = 5, FAN = 2 };
 /* Of this process: a wrapper has nobody who could pass it in. */
 static struct {
 	unsigned done;
-	unsigned stop; /* before this one; 0: never */
+	unsigned stop; /* before this one, and all later ones; 0: never */
 } steps;
 
 /* Of the 256 directories in packs/ one is like the other: no steps. */
 static void step(const char *name)
 {
-	if (strlen(name) != FAN && steps.stop && ++steps.done == steps.stop)
+	if (strlen(name) != FAN && steps.stop && ++steps.done >= steps.stop)
 		raise(SIGSTOP);
 }
 
@@ -335,6 +336,7 @@ static bool begin(const struct fixture *f, const struct play *play,
 	if (*pid == 0) {
 		struct store *store = fixture_open(f);
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when it is stopped */
 		steps.stop = stop;
 		_exit(play->act(store) ? 1 : 0);
 	}
@@ -345,12 +347,20 @@ static bool begin(const struct fixture *f, const struct play *play,
 	return false;
 }
 
-static void end(pid_t pid, bool kills)
+/*
+ * Kills it, or lets it go on, one step at a time: what others see meanwhile is
+ * never torn.
+ */
+static void end(struct store *store, const struct play *play, pid_t pid,
+		bool kills)
 {
 	int status;
 
-	assert_int_equal(kill(pid, kills ? SIGKILL : SIGCONT), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
+	do {
+		play->judge(store, false);
+		assert_int_equal(kill(pid, kills ? SIGKILL : SIGCONT), 0);
+		assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	} while (WIFSTOPPED(status));
 	assert_true(kills || status == 0);
 }
 
@@ -396,7 +406,7 @@ static bool try_step(const struct play *play, unsigned stop, bool kills)
 	stopped = begin(f, play, stop, &pid);
 	if (stopped) {
 		collect_twice(f->store);
-		end(pid, kills);
+		end(f->store, play, pid, kills);
 	}
 	fixture_reopen(f);
 	play->judge(f->store, !stopped || !kills);
@@ -460,19 +470,19 @@ static void play_meanwhile(struct store *store, unsigned round)
 		assert_int_equal(act_change(store), 0);
 }
 
-static void judge_meanwhile(struct store *store)
+static void judge_meanwhile(struct store *store, bool ended)
 {
 	assert_int_equal(get(store, "same0", 'a'), 0);
 	assert_int_equal(get(store, "same1", 'a'), 0);
 	assert_int_equal(get(store, "half0", 'b'), 0);
 	assert_int_equal(get(store, "half1", 'b'), 0);
-	judge_kept(store, true);
+	judge_kept(store, ended);
 }
 
 /* A collector that stops while others publish. */
 static bool try_collector(unsigned stop, bool kills)
 {
-	const struct play play = { "collect", act_collect, NULL };
+	const struct play play = { "collect", act_collect, judge_meanwhile };
 	struct fixture *f;
 	bool stopped;
 	pid_t pid;
@@ -482,14 +492,13 @@ static bool try_collector(unsigned stop, bool kills)
 	stopped = begin(f, &play, stop, &pid);
 	if (stopped) {
 		play_meanwhile(f->store, stop);
-		judge_meanwhile(f->store);
-		end(pid, kills);
+		end(f->store, &play, pid, kills);
 		fixture_reopen(f);
-		judge_meanwhile(f->store);
+		judge_meanwhile(f->store, true);
 	}
 	judge_store(f);
 	if (stopped)
-		judge_meanwhile(f->store);
+		judge_meanwhile(f->store, true);
 	fixture_teardown((void **)&f);
 	return stopped;
 }
