@@ -482,7 +482,7 @@ static void judge_meanwhile(struct store *store, bool ended)
 /* A collector that stops while others publish. */
 static bool try_collector(unsigned stop, bool kills)
 {
-	const struct play play = { "collect", act_collect, judge_meanwhile };
+	const struct play play = { "collect", act_collect, judge_kept };
 	struct fixture *f;
 	bool stopped;
 	pid_t pid;
