@@ -15,6 +15,7 @@ enum {
 	TITLE_RULE = 100, /* equals signs above everything */
 	NOTES_MAX = 4096,
 	CUT_NOTE_MAX = 128,
+	PIECE = 4096,
 	ROOM_LEAST = NOTES_MAX + 3 * CUT_NOTE_MAX
 };
 
@@ -160,6 +161,23 @@ static size_t count_lines(const uint8_t *text, size_t size)
 }
 
 /*
+ * Where the line begins that ends at `end`. In pieces, since a sanitizer looks
+ * at all that memrchr() might look at.
+ */
+static size_t line_start(const uint8_t *text, size_t start, size_t end)
+{
+	while (end > start) {
+		size_t size = end - start < PIECE ? end - start : PIECE;
+		const uint8_t *before = memrchr(text + end - size, '\n', size);
+
+		if (before)
+			return (size_t)(before - text) + 1;
+		end -= size;
+	}
+	return start;
+}
+
+/*
  * Puts "# " before every line, and before what follows the last newline, and a
  * newline behind it all: in place, from the end.
  */
@@ -167,15 +185,13 @@ static void make_comments(struct writer *out, size_t start)
 {
 	size_t lines = count_lines(out->bytes + start, out->size - start);
 	size_t end = out->size, search = end, to, from;
-	const uint8_t *before;
 
 	writer_fill(out, '\n', 2 * lines + 3);
 	if (out->err)
 		return;
 	to = out->size - 1;
 	do {
-		before = memrchr(out->bytes + start, '\n', search - start);
-		from = before ? (size_t)(before - out->bytes) + 1 : start;
+		from = line_start(out->bytes, start, search);
 		to -= end - from;
 		memmove(out->bytes + to, out->bytes + from, end - from);
 		to -= 2;
