@@ -151,7 +151,8 @@ static int create_format(struct store *store, const struct reason *why)
 	if (!err)
 		err = open_part(store, store->root, "tmp", &tmp, why);
 	if (!err)
-		err = format_make(store->root, tmp, store->file_mode);
+		err = format_make(store->root, tmp, store->file_mode,
+				  FORMAT_COLLECT);
 	if (err)
 		return refuse(why, err, "cannot make FORMAT: %s",
 			      strerror(-err));
