@@ -20,7 +20,9 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct command command_init;
 extern const struct command command_mount;
+extern const struct command command_set;
 extern const struct command command_show;
 extern const struct command command_stats;
 

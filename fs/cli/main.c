@@ -7,10 +7,8 @@
 #include "fs/cli/cli.h"
 
 static const struct command *const commands[] = {
-	&command_mount,
-	&command_show,
-	&command_stats,
-	NULL,
+	&command_init, &command_mount, &command_set,
+	&command_show, &command_stats, NULL,
 };
 
 static const struct command *find_command(const char *name)

@@ -19,7 +19,7 @@ int name_mkdir(struct mount *m, struct node *directory, const char *name,
 {
 	int fd = directory->directory.fd;
 
-	if (mkdirat(fd, name, mode & 07777) < 0)
+	if (mkdirat(fd, name, store_dir_mode(m->store, mode & 07777)) < 0)
 		return -errno;
 	return lookup_name(m, directory, name, caller, found);
 }

@@ -234,5 +234,5 @@ int format_make(int root, int tmp, mode_t mode, unsigned features)
 		err = fd_draft_link(&draft, root, "FORMAT");
 	fd_draft_close(&draft);
 	writer_free(&text);
-	return err == -EEXIST ? 0 : err;
+	return err;
 }

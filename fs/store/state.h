@@ -18,6 +18,7 @@
 #include "fs/store/block_index.h"
 #include "fs/store/format.h"
 #include "fs/store/pack_pool.h"
+#include "fs/store/reason.h"
 #include "fs/store/store.h"
 
 struct store {
@@ -28,16 +29,29 @@ struct store {
 	int tmp;
 	int quarantine;
 	struct format format;
-	uid_t uid;	  /* who we are: the publisher, and trusted */
-	mode_t file_mode; /* of manifests and packs */
-	mode_t dir_mode;
-	bool has_journal; /* see durable.h */
+	uid_t uid;	    /* who we are: the publisher, and trusted */
+	uid_t owner;	    /* of the store's directory */
+	mode_t file_mode;   /* of manifests and packs */
+	mode_t dir_mode;    /* of the store's own directories */
+	mode_t space_mode;  /* of the namespace */
+	uint64_t max_bytes; /* 0: no limit */
+	bool has_journal;   /* see durable.h */
 	pthread_mutex_t names;
 	const struct log *log;
 	struct pack_pool pool;
 	struct block_cache cache;
 	struct block_index index;
 };
+
+/* Whether several users write, who need not trust each other. */
+static inline bool store_is_shared(const struct store *store)
+{
+	return store->format.features & FORMAT_SHARED;
+}
+
+/* What new files and directories of a store with these features allow. */
+int store_choose_modes(struct store *store, unsigned features,
+		       const struct reason *why);
 
 /* Makes a directory of the store, unless it is there. 0 or a negative errno. */
 int store_make_dir(const struct store *store, int dir, const char *name);

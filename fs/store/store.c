@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fs/store/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,150 +11,148 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/create.h"
 #include "fs/store/durable.h"
+#include "fs/store/settings.h"
 #include "fs/store/state.h"
 
-enum { DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+enum {
+	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	OWN_TMP_MODE = 02700
+};
 
 /* Directories that nothing keeps open yet. */
 static const char *const later_parts[] = { "index", "trash", "intents",
 					   "stats" };
 
-/* One line that says why store_open() fails. */
-struct reason {
-	char *text;
-	size_t size;
-};
-
-__attribute__((format(printf, 3, 4))) static int
-refuse(const struct reason *why, int err, const char *format, ...)
+/*
+ * The umask may have taken from the mode. Where others write, too, the name may
+ * be somebody else's by now: only a directory of ours is changed.
+ */
+static int make_dir(int dir, const char *name, mode_t mode)
 {
-	va_list args;
+	AUTO_CLOSE int fd = -1;
+	struct stat st;
 
-	va_start(args, format);
-	vsnprintf(why->text, why->size, format, args);
-	va_end(args);
-	return err;
+	if (mkdirat(dir, name, mode) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	fd = openat(dir, name, DIR_FLAGS);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 07777) == mode)
+		return 0;
+	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
 int store_make_dir(const struct store *store, int dir, const char *name)
 {
-	if (mkdirat(dir, name, store->dir_mode) < 0)
-		return errno == EEXIST ? 0 : -errno;
-	/* The umask took away what the mode of the store's directory gives. */
-	return fchmodat(dir, name, store->dir_mode, 0) < 0 ? -errno : 0;
+	return make_dir(dir, name, store->dir_mode);
 }
 
 /* Opens the directory `name` in `dir`; makes it when it is not there. */
-static int open_part(const struct store *store, int dir, const char *name,
-		     int *part, const struct reason *why)
+static int open_dir(int dir, const char *name, mode_t mode, int *part,
+		    const struct reason *why)
 {
 	int fd = openat(dir, name, DIR_FLAGS);
 
 	if (fd < 0 && errno == ENOENT) {
-		int err = store_make_dir(store, dir, name);
+		int err = make_dir(dir, name, mode);
 
 		if (err)
-			return refuse(why, err, "cannot make '%s': %s", name,
-				      strerror(-err));
+			return reason_give(why, err, "cannot make '%s': %s",
+					   name, strerror(-err));
 		fd = openat(dir, name, DIR_FLAGS);
 	}
 	if (fd < 0)
-		return refuse(why, -errno, "cannot open '%s': %s", name,
-			      strerror(errno));
+		return reason_give(why, -errno, "cannot open '%s': %s", name,
+				   strerror(errno));
 	*part = fd;
+	return 0;
+}
+
+static int open_part(const struct store *store, const char *name, int *part,
+		     const struct reason *why)
+{
+	return open_dir(store->root, name, store->dir_mode, part, why);
+}
+
+/*
+ * Who writes to a shared store drafts in a directory of his own. Others cannot
+ * put their files there, and what was theirs and is exchanged for a draft can
+ * be removed, though the directories of others are sticky.
+ */
+static int open_own_tmp(struct store *store)
+{
+	AUTO_CLOSE int fd = -1;
+	char name[16];
+	struct stat st;
+	int err;
+
+	snprintf(name, sizeof(name), "%u", (unsigned)store->uid);
+	err = make_dir(store->tmp, name, OWN_TMP_MODE);
+	if (err)
+		return err;
+	fd = openat(store->tmp, name, DIR_FLAGS);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != store->uid)
+		return -EPERM;
+	close(store->tmp);
+	store->tmp = take_fd(&fd);
+	return 0;
+}
+
+/* Whoever has taken that name first shall not keep us out. */
+static int open_tmp(struct store *store, const struct reason *why)
+{
+	int err = open_part(store, "tmp", &store->tmp, why);
+
+	if (err || !store_is_shared(store))
+		return err;
+	err = open_own_tmp(store);
+	if (err)
+		log_event(store->log, LOG_LEVEL_WARNING,
+			  "cannot use tmp/%u of the store (%s), but tmp itself",
+			  (unsigned)store->uid, strerror(-err));
+	return 0;
+}
+
+/* Directories below take over what the namespace's allows others. */
+static int open_space(struct store *store, const char *space,
+		      const struct reason *why)
+{
+	struct stat st;
+	int err = open_dir(store->refs, space, store->space_mode, &store->space,
+			   why);
+
+	if (err)
+		return err;
+	if (fstat(store->space, &st) < 0)
+		return reason_give(why, -errno, "cannot stat '%s': %s", space,
+				   strerror(errno));
+	store->space_mode = st.st_mode & 07777;
 	return 0;
 }
 
 static int open_layout(struct store *store, const char *space,
 		       const struct reason *why)
 {
-	int err = open_part(store, store->root, "tmp", &store->tmp, why);
+	int err = open_tmp(store, why);
 
 	for (size_t i = 0; i < sizeof(later_parts) / sizeof(*later_parts);
 	     i++) {
 		AUTO_CLOSE int part = -1;
 
 		if (!err)
-			err = open_part(store, store->root, later_parts[i],
-					&part, why);
+			err = open_part(store, later_parts[i], &part, why);
 	}
 	if (!err)
-		err = open_part(store, store->root, "quarantine",
-				&store->quarantine, why);
+		err = open_part(store, "quarantine", &store->quarantine, why);
 	if (!err)
-		err = open_part(store, store->root, "packs", &store->packs,
-				why);
+		err = open_part(store, "packs", &store->packs, why);
 	if (!err)
-		err = open_part(store, store->root, "refs", &store->refs, why);
-	if (!err)
-		err = open_part(store, store->refs, space, &store->space, why);
-	return err;
-}
-
-/* Whether every entry of the directory passes `fine`. */
-static int holds_only(int dir, bool (*fine)(int dir, const char *name))
-{
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	AUTO_CLOSE int fd = openat(dir, ".", DIR_FLAGS);
-	struct dirent *entry;
-
-	if (fd < 0)
-		return -errno;
-	stream = fdopendir(fd);
-	if (!stream)
-		return -errno;
-	take_fd(&fd);
-	while ((entry = readdir(stream)))
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0 &&
-		    !fine(dir, entry->d_name))
-			return -ENOTEMPTY;
-	return 0;
-}
-
-static bool is_draft(int dir, const char *name)
-{
-	(void)dir;
-	return fd_draft_name_is(name);
-}
-
-/*
- * What may be there before FORMAT is: the tmp of a creator who was killed, and
- * what mkfs leaves in a new file system. FORMAT itself when another creator
- * finishes just now.
- */
-static bool precedes_format(int dir, const char *name)
-{
-	AUTO_CLOSE int tmp = -1;
-
-	if (strcmp(name, "lost+found") == 0 || strcmp(name, "FORMAT") == 0)
-		return true;
-	if (strcmp(name, "tmp") != 0)
-		return false;
-	tmp = openat(dir, name, DIR_FLAGS);
-	return tmp >= 0 && holds_only(tmp, is_draft) == 0;
-}
-
-static int create_format(struct store *store, const struct reason *why)
-{
-	AUTO_CLOSE int tmp = -1;
-	int err = holds_only(store->root, precedes_format);
-
-	if (err == -ENOTEMPTY && faccessat(store->root, "FORMAT", F_OK, 0) == 0)
-		return 0; /* made meanwhile, with all that belongs to it */
-	if (err == -ENOTEMPTY)
-		return refuse(why, err,
-			      "the directory is not empty and is not a store");
-	if (!err)
-		err = open_part(store, store->root, "tmp", &tmp, why);
-	if (!err)
-		err = format_make(store->root, tmp, store->file_mode,
-				  FORMAT_COLLECT);
-	if (err)
-		return refuse(why, err, "cannot make FORMAT: %s",
-			      strerror(-err));
-	return 0;
+		err = open_part(store, "refs", &store->refs, why);
+	return err ? err : open_space(store, space, why);
 }
 
 static int load_format(struct store *store, bool create,
@@ -168,26 +164,37 @@ static int load_format(struct store *store, bool create,
 	if (err != -ENOENT)
 		return err;
 	if (!create)
-		return refuse(why, err, "it is not a store: it has no FORMAT");
-	err = create_format(store, why);
-	if (err)
+		return reason_give(why, err,
+				   "it is not a store: it has no FORMAT");
+	err = create_format(store, FORMAT_COLLECT, why);
+	if (err && err != -EEXIST)
 		return err;
 	return format_load(store->root, &store->format, why->text, why->size);
 }
 
 /*
  * What is in the store may be read by whom the store's directory lets in, and
- * changed by its owner; new directories take over who may write, too.
+ * changed by its owner; new directories take over who may write, too. The group
+ * of a shared one may add names everywhere. Only below a namespace may it take
+ * the names of others: there one has to replace what another has published
+ * (docs/format.md, "Shared stores").
  */
-static int choose_modes(struct store *store, const struct reason *why)
+int store_choose_modes(struct store *store, unsigned features,
+		       const struct reason *why)
 {
 	struct stat st;
 
 	if (fstat(store->root, &st) < 0)
-		return refuse(why, -errno, "cannot stat it: %s",
-			      strerror(errno));
-	store->dir_mode = 0700 | (st.st_mode & 03077);
+		return reason_give(why, -errno, "cannot stat it: %s",
+				   strerror(errno));
+	store->owner = st.st_uid;
 	store->file_mode = 0600 | (st.st_mode & 044);
+	store->dir_mode = 0700 | (st.st_mode & 03077);
+	store->space_mode = store->dir_mode;
+	if (features & FORMAT_SHARED) {
+		store->dir_mode = 03770 | (st.st_mode & 05);
+		store->space_mode = 02770 | (st.st_mode & 05);
+	}
 	return 0;
 }
 
@@ -195,13 +202,13 @@ static int open_root(struct store *store, const char *path, bool create,
 		     const struct reason *why)
 {
 	if (create && mkdir(path, 0700) < 0 && errno != EEXIST)
-		return refuse(why, -errno, "cannot make it: %s",
-			      strerror(errno));
+		return reason_give(why, -errno, "cannot make it: %s",
+				   strerror(errno));
 	store->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->root < 0)
-		return refuse(why, -errno, "cannot open it: %s",
-			      strerror(errno));
-	return choose_modes(store, why);
+		return reason_give(why, -errno, "cannot open it: %s",
+				   strerror(errno));
+	return store_choose_modes(store, 0, why);
 }
 
 static bool space_allowed(const char *space)
@@ -211,6 +218,28 @@ static bool space_allowed(const char *space)
 	       strlen(space) <= 255;
 }
 
+/* Without them, and with those of who has no say, there is no limit. */
+static void load_settings(struct store *store,
+			  const struct store_config *config)
+{
+	struct settings settings = { .max_bytes = 0 };
+	char why[256];
+	uid_t owner;
+	int err =
+		settings_load(store->root, &settings, &owner, why, sizeof(why));
+
+	if (!err && owner != store->owner && !store_trusts(store, owner)) {
+		snprintf(why, sizeof(why), "settings is not of the owner");
+		settings.max_bytes = 0;
+		err = -EPERM;
+	}
+	if (err && err != -ENOENT)
+		log_event(store->log, LOG_LEVEL_WARNING,
+			  "the store has no limit: %s", why);
+	store->max_bytes =
+		config->max_bytes ? *config->max_bytes : settings.max_bytes;
+}
+
 static int open_all(struct store *store, const char *path,
 		    const struct store_config *config, const struct reason *why)
 {
@@ -218,17 +247,20 @@ static int open_all(struct store *store, const char *path,
 	int err;
 
 	if (!space_allowed(space))
-		return refuse(why, -EINVAL, "'%s' cannot name a namespace",
-			      space);
+		return reason_give(why, -EINVAL, "'%s' cannot name a namespace",
+				   space);
 	err = open_root(store, path, config->create, why);
 	if (!err)
 		err = load_format(store, config->create, why);
+	if (!err)
+		err = store_choose_modes(store, store->format.features, why);
 	if (!err)
 		err = open_layout(store, space, why);
 	if (!err)
 		err = pack_pool_init(&store->pool);
 	if (err)
 		return err;
+	load_settings(store, config);
 	store->has_journal = durable_has_journal(store->root);
 	block_cache_init(&store->cache);
 	pthread_mutex_init(&store->names, NULL);
@@ -254,7 +286,7 @@ int store_open(const char *path, const struct store_config *config,
 	int err;
 
 	if (!made)
-		return refuse(&reason, -ENOMEM, "out of memory");
+		return reason_give(&reason, -ENOMEM, "out of memory");
 	made->root = made->space = made->refs = -1;
 	made->packs = made->tmp = made->quarantine = -1;
 	made->uid = geteuid();
@@ -292,6 +324,18 @@ int store_tmp(const struct store *store)
 int store_root(const struct store *store)
 {
 	return store->root;
+}
+
+uint64_t store_max_bytes(const struct store *store)
+{
+	return store->max_bytes;
+}
+
+mode_t store_dir_mode(const struct store *store, mode_t asked)
+{
+	if (!store_is_shared(store))
+		return asked;
+	return asked | (store->space_mode & 03070);
 }
 
 const struct log *store_log(const struct store *store)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "fs/log.h"
@@ -21,6 +22,7 @@ struct store_config {
 				  empty directory */
 	const char *space;     /* the namespace; NULL for "default" */
 	const struct log *log; /* borrowed; may be NULL */
+	const uint64_t *max_bytes; /* 0 is no limit; NULL: as the store says */
 };
 
 /*
@@ -40,6 +42,10 @@ int store_refs(const struct store *store);
 int store_tmp(const struct store *store);
 /* The store's directory itself; borrowed. */
 int store_root(const struct store *store);
+/* The most bytes that the store should take; 0 when there is no limit. */
+uint64_t store_max_bytes(const struct store *store);
+/* The mode of a new directory below the namespace, where `asked` is wanted. */
+mode_t store_dir_mode(const struct store *store, mode_t asked);
 const struct log *store_log(const struct store *store);
 
 /*

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 tacfs_fuzz_target(fuzz_format SOURCES fuzz_format.c CORPUS format LINK fs)
+tacfs_fuzz_target(fuzz_settings SOURCES fuzz_settings.c CORPUS settings LINK fs)
