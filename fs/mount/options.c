@@ -10,13 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_FOREGROUND, KEY_DEBUG, KEY_IGNORED, KEY_PASSED };
+#include "fs/size.h"
+
+enum { KEY_TRUST, KEY_FOREGROUND, KEY_DEBUG, KEY_IGNORED, KEY_PASSED };
 
 /* What fuse_opt hands to each call. */
 struct parsing {
 	struct mount_options *o;
 	char *uid;
 	char *gid;
+	char *max_bytes;
 	char *why;
 	size_t why_size;
 };
@@ -24,6 +27,8 @@ struct parsing {
 static const struct fuse_opt specification[] = {
 	{ "uid=%s", offsetof(struct parsing, uid), 0 },
 	{ "gid=%s", offsetof(struct parsing, gid), 0 },
+	{ "max_bytes=%s", offsetof(struct parsing, max_bytes), 0 },
+	FUSE_OPT_KEY("trust=", KEY_TRUST),
 	FUSE_OPT_KEY("-f", KEY_FOREGROUND),
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
@@ -70,6 +75,9 @@ static int take(void *data, const char *argument, int key,
 	case KEY_DEBUG:
 		p->o->debug = true;
 		return 0;
+	case KEY_TRUST:
+		return trust_add(strchr(argument, '=') + 1, &p->o->trust,
+				 p->why, p->why_size);
 	case KEY_IGNORED:
 		return 0;
 	case KEY_PASSED:
@@ -103,12 +111,28 @@ static int parse_id(const char *option, const char *text, uint32_t *id,
 	return 0;
 }
 
+static int parse_max_bytes(struct parsing *p)
+{
+	if (!p->max_bytes)
+		return 0;
+	if (size_parse(p->max_bytes, &p->o->max_bytes) != 0) {
+		snprintf(p->why, p->why_size,
+			 "max_bytes=%s is not a size, such as 512M or 10G",
+			 p->max_bytes);
+		return -EINVAL;
+	}
+	p->o->has_max_bytes = true;
+	return 0;
+}
+
 static int check(struct parsing *p)
 {
 	int err = parse_id("uid", p->uid, &p->o->uid, p);
 
 	if (!err)
 		err = parse_id("gid", p->gid, &p->o->gid, p);
+	if (!err)
+		err = parse_max_bytes(p);
 	if (!err && !p->o->mountpoint) {
 		snprintf(p->why, p->why_size, "%s",
 			 p->o->store ? "the mount point is missing"
@@ -140,6 +164,7 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 		err = check(&p);
 	free(p.uid);
 	free(p.gid);
+	free(p.max_bytes);
 	return err;
 }
 
@@ -147,4 +172,5 @@ void mount_options_free(struct mount_options *o)
 {
 	free(o->store);
 	free(o->mountpoint);
+	trust_free(&o->trust);
 }

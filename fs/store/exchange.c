@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "fs/store/state.h"
 #include "fs/store/version_state.h"
 
 static int inode_of(const struct fd_draft *draft, ino_t *inode)
@@ -75,6 +76,45 @@ int exchange_expected(const struct version *expected, int dir, const char *name,
 	err = fd_draft_name(draft);
 	if (!err)
 		err = exchange(expected, dir, name, draft);
+	if (err == -EINVAL || err == -ENOSYS)
+		err = fd_draft_replace(draft, dir, name);
+	return err;
+}
+
+static bool is_hidden(const struct store *store, int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       !S_ISDIR(st.st_mode) && !store_vouches(store, &st);
+}
+
+static int replace_hidden(const struct store *store, int dir, const char *name,
+			  struct fd_draft *draft)
+{
+	ino_t put = 0;
+	int err = fd_draft_name(draft);
+
+	if (!err)
+		err = inode_of(draft, &put);
+	if (!err)
+		err = swap(draft, dir, name);
+	if (err)
+		return err == -ENOENT ? -EEXIST : err;
+	if (is_hidden(store, draft->tmp, draft->name))
+		return 0; /* closing the draft unlinks it */
+	err = put_back(draft, dir, name, put);
+	return err == -EAGAIN ? -EEXIST : err;
+}
+
+int exchange_hidden(const struct store *store, int dir, const char *name,
+		    struct fd_draft *draft)
+{
+	int err = fd_draft_link(draft, dir, name);
+
+	if (err != -EEXIST || !is_hidden(store, dir, name))
+		return err;
+	err = replace_hidden(store, dir, name, draft);
 	if (err == -EINVAL || err == -ENOSYS)
 		err = fd_draft_replace(draft, dir, name);
 	return err;

@@ -12,6 +12,7 @@
  */
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "fs/store/block_cache.h"
@@ -29,7 +30,9 @@ struct store {
 	int tmp;
 	int quarantine;
 	struct format format;
-	uid_t uid;	    /* who we are: the publisher, and trusted */
+	uid_t uid;	/* who we are: the publisher, and trusted */
+	uid_t *trusted; /* whom we were told to trust */
+	size_t trusted_count;
 	uid_t owner;	    /* of the store's directory */
 	mode_t file_mode;   /* of manifests and packs */
 	mode_t dir_mode;    /* of the store's own directories */
@@ -48,6 +51,22 @@ static inline bool store_is_shared(const struct store *store)
 {
 	return store->format.features & FORMAT_SHARED;
 }
+
+/*
+ * Whether packs and manifests that are used may be of several users. One may
+ * then spoil what another has published with blocks of its own, since seeds and
+ * checks are no secrets.
+ */
+static inline bool store_is_mixed(const struct store *store)
+{
+	return store_is_shared(store) || store->trusted_count;
+}
+
+/*
+ * Whether somebody who is trusted answers for what is in the file: its owner,
+ * and nobody else can write to it.
+ */
+bool store_vouches(const struct store *store, const struct stat *st);
 
 /* What new files and directories of a store with these features allow. */
 int store_choose_modes(struct store *store, unsigned features,

@@ -240,6 +240,20 @@ static void load_settings(struct store *store,
 		config->max_bytes ? *config->max_bytes : settings.max_bytes;
 }
 
+static int copy_trusted(struct store *store, const struct store_config *config,
+			const struct reason *why)
+{
+	if (!config->trusted_count)
+		return 0;
+	store->trusted = calloc(config->trusted_count, sizeof(*store->trusted));
+	if (!store->trusted)
+		return reason_give(why, -ENOMEM, "out of memory");
+	memcpy(store->trusted, config->trusted,
+	       config->trusted_count * sizeof(*store->trusted));
+	store->trusted_count = config->trusted_count;
+	return 0;
+}
+
 static int open_all(struct store *store, const char *path,
 		    const struct store_config *config, const struct reason *why)
 {
@@ -249,7 +263,9 @@ static int open_all(struct store *store, const char *path,
 	if (!space_allowed(space))
 		return reason_give(why, -EINVAL, "'%s' cannot name a namespace",
 				   space);
-	err = open_root(store, path, config->create, why);
+	err = copy_trusted(store, config, why);
+	if (!err)
+		err = open_root(store, path, config->create, why);
 	if (!err)
 		err = load_format(store, config->create, why);
 	if (!err)
@@ -294,6 +310,7 @@ int store_open(const char *path, const struct store_config *config,
 	err = open_all(made, path, config, &reason);
 	if (err) {
 		close_fds(made);
+		free(made->trusted);
 		free(made);
 		return err;
 	}
@@ -308,6 +325,7 @@ void store_close(struct store *store)
 	pack_pool_free(&store->pool);
 	pthread_mutex_destroy(&store->names);
 	close_fds(store);
+	free(store->trusted);
 	free(store);
 }
 
@@ -355,5 +373,20 @@ void store_names_unlock(struct store *store)
 
 bool store_trusts(const struct store *store, uid_t uid)
 {
-	return uid == store->uid || uid == 0;
+	if (uid == store->uid || uid == 0)
+		return true;
+	for (size_t i = 0; i < store->trusted_count; i++)
+		if (uid == store->trusted[i])
+			return true;
+	return false;
+}
+
+/* Where there is one user only, file systems may have modes that say nothing.
+ */
+bool store_vouches(const struct store *store, const struct stat *st)
+{
+	if (store_is_mixed(store) && (st->st_mode & (S_IWGRP | S_IWOTH)) &&
+	    !S_ISLNK(st->st_mode))
+		return false;
+	return store_trusts(store, st->st_uid);
 }

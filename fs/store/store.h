@@ -22,6 +22,8 @@ struct store_config {
 				  empty directory */
 	const char *space;     /* the namespace; NULL for "default" */
 	const struct log *log; /* borrowed; may be NULL */
+	const uid_t *trusted;  /* users whose files are used like our own */
+	size_t trusted_count;
 	const uint64_t *max_bytes; /* 0 is no limit; NULL: as the store says */
 };
 
@@ -56,7 +58,8 @@ const struct log *store_log(const struct store *store);
 void store_names_lock(struct store *store);
 void store_names_unlock(struct store *store);
 
-/* Whether what this uid published may be served: itself, and root. */
+/* Whether what this uid published may be served: ours, root's, the trusted's.
+ */
 bool store_trusts(const struct store *store, uid_t uid);
 
 #endif

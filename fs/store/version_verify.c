@@ -102,8 +102,9 @@ static bool proof_holds(const struct store *store,
 }
 
 /*
- * An id does not prove that a block found elsewhere is the one that was meant
- * (docs/format.md, "Hashes"); the SHA-256 of the whole file does.
+ * An id does not prove that a block found elsewhere, or in the pack of another
+ * user, is the one that was meant (docs/format.md, "Hashes"); the SHA-256 of
+ * the whole file does.
  */
 static int verify_whole(struct store *store, struct version *v)
 {
@@ -143,7 +144,7 @@ static int prove(struct store *store, struct version *v, size_t *failed)
 	check->proven = false;
 	check->proof_count = 0;
 	err = verify_blocks(store, v, proving, failed);
-	if (!err && proving->witness.moved)
+	if (!err && (proving->witness.moved || store_is_mixed(store)))
 		err = verify_whole(store, v);
 	if (!err)
 		check->proven = proving->settled;
@@ -154,7 +155,7 @@ static int give_up(struct store *store, const struct version *v, int dir,
 		   const char *name, size_t failed)
 {
 	const struct manifest *m = &v->manifest;
-	char reason[REASON_SIZE] = "blocks found elsewhere give other content";
+	char reason[REASON_SIZE] = "its blocks give other content";
 	char text[DIGEST_TEXT_SIZE];
 
 	if (failed < m->block_count) {
