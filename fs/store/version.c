@@ -185,9 +185,12 @@ int version_load(struct store *store, int dir, const char *name,
 
 	if (!err)
 		err = version_parse(store, bytes, (size_t)st.st_size, &v, &why);
-	if (!err && !is_its_owners(store, v, &st)) {
-		version_put(v);
-		err = -EPERM;
+	if (!err) {
+		err = is_its_owners(store, v, &st)
+			      ? version_check_withheld(store, v)
+			      : -EPERM;
+		if (err)
+			version_put(v);
 	}
 	if (err == -ENODATA) {
 		why = "it is cut short";

@@ -50,8 +50,9 @@ bool version_same(const struct version *a, const struct version *b);
  * the pack (inode, size, ctime) changed. Where several users write the content
  * is then compared with its SHA-256. A block whose place is damaged is
  * looked for elsewhere in the store. When one is lost the manifest is moved to
- * quarantine/ (unless the name has another version by now) and -ENOENT is
- * returned; -EIO and other errnos only for what the system says.
+ * quarantine/ (unless the name has another version by now, or it is another's
+ * and has packs that are not trusted) and -ENOENT is returned; -EIO and other
+ * errnos only for what the system says.
  */
 int version_verify(struct store *store, struct version *v, int dir,
 		   const char *name);

@@ -62,4 +62,11 @@ bool version_is_in(const struct version *v, int dir, const char *name);
 /* The identity of its file, from a stat() made now. */
 void version_identify(const struct version *v, const struct stat *st);
 
+/*
+ * Another's version may have blocks of users whom he trusts and we do not. It
+ * must then be missing from the start, unless its blocks are elsewhere, too:
+ * looks for them. Returns 0; -EPERM when they are not; other errnos.
+ */
+int version_check_withheld(struct store *store, struct version *v);
+
 #endif
