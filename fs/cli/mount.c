@@ -73,6 +73,8 @@ const struct command command_mount = {
 		"the\n"
 		"                      store keeps it\n"
 		"  -o uid=N,gid=N      show this owner, not the mounting user\n"
+		"  -o trust=USER[:USER...]   serve what these published, too\n"
+		"  -o max_bytes=SIZE   instead of the store's own limit\n"
 		"  -o allow_other      let other users in\n"
 		"  -o auto_unmount     unmount when the daemon ends\n"
 		"  -o nosuid,nodev,noexec,noatime,...   as for mount(8)\n",

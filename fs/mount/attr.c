@@ -42,13 +42,15 @@ static bool sets_times(int set)
 }
 
 /* An O_PATH descriptor is changed by its name in /proc. */
-static int setattr_directory(struct node *node, const struct stat *st, int set)
+static int setattr_directory(struct mount *m, struct node *node,
+			     const struct stat *st, int set)
 {
+	mode_t mode = store_dir_mode(m->store, st->st_mode & 07777);
 	struct timespec times[2];
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", node->directory.fd);
-	if ((set & FUSE_SET_ATTR_MODE) && chmod(path, st->st_mode & 07777) < 0)
+	if ((set & FUSE_SET_ATTR_MODE) && chmod(path, mode) < 0)
 		return -errno;
 	times_of(st, set, times);
 	if (sets_times(set) && utimensat(AT_FDCWD, path, times, 0) < 0)
@@ -137,7 +139,7 @@ int node_setattr(struct mount *m, struct node *node, const struct handle *h,
 		return err;
 	switch (node->kind) {
 	case NODE_DIRECTORY:
-		return setattr_directory(node, st, set);
+		return setattr_directory(m, node, st, set);
 	case NODE_SYMLINK:
 		return setattr_symlink(m, node, st, set);
 	case NODE_READABLE:

@@ -209,6 +209,8 @@ static int lookup_stored(struct mount *m, struct node *directory,
 		found->timeout = TIMEOUT_NONE;
 		return lookup_directory(m, directory, name, &found->node);
 	}
+	if (S_ISLNK(st.st_mode) && !store_trusts(m->store, st.st_uid))
+		return -ENOENT;
 	if (S_ISLNK(st.st_mode))
 		return lookup_symlink(m, directory, name, &st, &found->node);
 	err = lookup_file(m, directory, name, &found->node);

@@ -36,7 +36,8 @@ static int make_directory(struct mount *m, struct node *directory,
 		return 0;
 	if (hidden)
 		removal_of_hidden(m, directory, name);
-	err = mkdirat(fd, name, mode & 07777) < 0 ? -errno : 0;
+	mode = store_dir_mode(m->store, mode & 07777);
+	err = mkdirat(fd, name, mode) < 0 ? -errno : 0;
 	if (err && hidden)
 		hides_add(m, directory, name);
 	return err;
@@ -76,6 +77,22 @@ int name_symlink(struct mount *m, struct node *directory, const char *name,
 	return err ? err : lookup_name(m, directory, name, caller, found);
 }
 
+/* The symlink may be a stranger's by now. */
+static ssize_t read_link(const struct mount *m, int dir, const char *name,
+			 char *text)
+{
+	AUTO_CLOSE int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	ssize_t size;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISLNK(st.st_mode) || !store_trusts(m->store, st.st_uid))
+		return -ENOENT;
+	size = readlinkat(fd, "", text, PATH_MAX);
+	return size < 0 ? -errno : size;
+}
+
 int name_readlink(struct mount *m, struct node *node, char **target)
 {
 	AUTO_FREE char *text = malloc(PATH_MAX + 1);
@@ -88,12 +105,10 @@ int name_readlink(struct mount *m, struct node *node, char **target)
 	err = node_place(&m->tree, node, &place);
 	if (err)
 		return err;
-	size = readlinkat(place.parent->directory.fd, place.name, text,
-			  PATH_MAX);
-	err = size < 0 ? -errno : 0;
+	size = read_link(m, place.parent->directory.fd, place.name, text);
 	place_free(&m->tree, &place);
-	if (err)
-		return err;
+	if (size < 0)
+		return (int)size;
 	text[size] = '\0';
 	*target = take_memory((void **)&text);
 	return 0;

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "fs/mount/janitor.h"
+#include "fs/size.h"
 #include "fs/store/store.h"
 
 enum {
+	KEY_TRUST,
 	KEY_FOREGROUND,
 	KEY_DEBUG,
 	KEY_IGNORED,
@@ -30,6 +32,8 @@ struct parsing {
 	char *space;
 	char *deletes;
 	char *collect;
+	char *max_bytes;
+	bool trusting; /* the option before this one was trust= */
 	char *why;
 	size_t why_size;
 };
@@ -40,6 +44,8 @@ static const struct fuse_opt specification[] = {
 	{ "deletes=%s", offsetof(struct parsing, deletes), 0 },
 	{ "namespace=%s", offsetof(struct parsing, space), 0 },
 	{ "collect=%s", offsetof(struct parsing, collect), 0 },
+	{ "max_bytes=%s", offsetof(struct parsing, max_bytes), 0 },
+	FUSE_OPT_KEY("trust=", KEY_TRUST),
 	FUSE_OPT_KEY("-f", KEY_FOREGROUND),
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
@@ -74,12 +80,29 @@ static int take_argument(struct parsing *p, const char *argument)
 	return *to ? 0 : -1;
 }
 
+/* What fuse_opt has cut off from "trust=1,2,3". */
+static bool is_number(const char *argument)
+{
+	return argument[strspn(argument, "0123456789")] == '\0';
+}
+
+static const char *after_trust(const char *argument)
+{
+	const char *sign = strchr(argument, '=');
+
+	return sign ? sign + 1 : argument;
+}
+
 static int take(void *data, const char *argument, int key,
 		struct fuse_args *args)
 {
 	struct parsing *p = data;
+	bool trusting = p->trusting;
 
 	(void)args;
+	p->trusting = key == KEY_TRUST || (trusting && is_number(argument));
+	if (trusting && p->trusting)
+		key = KEY_TRUST;
 	switch (key) {
 	case KEY_FOREGROUND:
 		p->o->foreground = true;
@@ -91,6 +114,9 @@ static int take(void *data, const char *argument, int key,
 	case KEY_WRITABLE:
 		p->o->read_only = key == KEY_READ_ONLY;
 		return 0;
+	case KEY_TRUST:
+		return trust_add(after_trust(argument), &p->o->trust, p->why,
+				 p->why_size);
 	case KEY_IGNORED:
 		return 0;
 	case KEY_PASSED:
@@ -151,6 +177,20 @@ static int take_deletes(struct parsing *p)
 	return -EINVAL;
 }
 
+static int parse_max_bytes(struct parsing *p)
+{
+	if (!p->max_bytes)
+		return 0;
+	if (size_parse(p->max_bytes, &p->o->max_bytes) != 0) {
+		snprintf(p->why, p->why_size,
+			 "max_bytes=%s is not a size, such as 512M or 10G",
+			 p->max_bytes);
+		return -EINVAL;
+	}
+	p->o->has_max_bytes = true;
+	return 0;
+}
+
 static int check(struct parsing *p)
 {
 	int err = parse_number("uid", p->uid, &p->o->uid, p);
@@ -163,6 +203,8 @@ static int check(struct parsing *p)
 		err = take_deletes(p);
 	if (!err)
 		err = parse_number("collect", p->collect, &p->o->collect, p);
+	if (!err)
+		err = parse_max_bytes(p);
 	if (!err && !p->o->mountpoint) {
 		snprintf(p->why, p->why_size, "%s",
 			 p->o->store ? "the mount point is missing"
@@ -199,6 +241,7 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 	free(p.space);
 	free(p.deletes);
 	free(p.collect);
+	free(p.max_bytes);
 	return err;
 }
 
@@ -207,4 +250,5 @@ void mount_options_free(struct mount_options *o)
 	free(o->store);
 	free(o->mountpoint);
 	free(o->space);
+	trust_free(&o->trust);
 }

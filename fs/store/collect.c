@@ -24,6 +24,7 @@ enum {
 	FANS = 256,
 	TICK_NSEC = 20 * 1000 * 1000, /* longer than a tick of any clock */
 	SIGN_OF_LIFE = 4096,	      /* files */
+	NOTE_NAME_SIZE = 32,
 	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 };
 
@@ -79,26 +80,55 @@ static int visit_all(struct run *run, int parent, const char *name,
 
 /*
  * A publication that was given up; a link that was left for a collector; the
- * moves of somebody who has died, perhaps in one.
+ * moves of somebody who has died, perhaps in one. In a shared store another
+ * user may collect, too, and need the link.
  */
 static int drop_intent(struct run *run, int dir, const char *name)
 {
 	struct stat st;
+	bool old = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		   age_of(run, &st) > run->options->intents;
 
-	if (run->options->dry_run || guard_drop_left(run->store, name))
+	if (run->options->dry_run || (store_is_shared(run->store) && !old) ||
+	    guard_drop_left(run->store, name))
 		return 0;
-	if ((fd_draft_name_is(name) || moves_name_is(name)) &&
-	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    age_of(run, &st) > run->options->intents)
+	if (old && (fd_draft_name_is(name) || moves_name_is(name)))
 		unlinkat(dir, name, 0);
 	return 0;
+}
+
+/*
+ * Where others may collect, too, links are left for them as long as intents
+ * are: what was found so long ago is not known any more.
+ */
+static bool is_too_late(const struct run *run)
+{
+	struct stat st;
+
+	return store_is_shared(run->store) &&
+	       (fstat(run->collector.fd, &st) < 0 ||
+		st.st_ctim.tv_sec - run->mark.begun.tv_sec >
+			run->options->intents / 2);
 }
 
 /* Asked before each change, since there may be hours between two. */
 static int may_go_on(struct run *run)
 {
-	return complain(run, collector_goes_on(&run->collector),
-			"somebody else began to collect");
+	int err = complain(run, collector_goes_on(&run->collector),
+			   "somebody else began to collect");
+
+	if (!err && is_too_late(run))
+		err = complain(run, -ESTALE, "it took too long");
+	return err;
+}
+
+/* In a shared store only who owns a pack, or the store, can take it away. */
+static bool may_take(const struct run *run, const struct stat *st)
+{
+	uid_t uid = geteuid();
+
+	return !store_is_shared(run->store) || uid == 0 || uid == st->st_uid ||
+	       uid == run->store->owner;
 }
 
 static int set_aside(struct run *run, int dir, const char *name)
@@ -112,7 +142,8 @@ static int set_aside(struct run *run, int dir, const char *name)
 	    pack_set_marks(&run->mark.packs, &id))
 		return 0;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode) || age_of(run, &st) < run->options->grace)
+	    !S_ISREG(st.st_mode) || !may_take(run, &st) ||
+	    age_of(run, &st) < run->options->grace)
 		return 0;
 	err = may_go_on(run);
 	if (err)
@@ -149,7 +180,8 @@ static int empty_trash(struct run *run, int dir, const char *name)
 	int err = 0;
 
 	if (digest_from_text(name, &id) ||
-	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !may_take(run, &st))
 		return 0;
 	if (pack_set_marks(&run->mark.packs, &id)) {
 		if (!run->options->dry_run)
@@ -244,24 +276,42 @@ static int collect(struct run *run)
 		   : visit_all(run, run->store->trash, "packs", empty_trash);
 }
 
-/* When somebody last collected: the mtime of an empty file. */
+/*
+ * When somebody last collected: the mtime of an empty file. In a shared store
+ * each user collects what is his.
+ */
+static void note_name(const struct store *store, char name[NOTE_NAME_SIZE])
+{
+	if (store_is_shared(store))
+		snprintf(name, NOTE_NAME_SIZE, "stats/collected-%u",
+			 (unsigned)geteuid());
+	else
+		snprintf(name, NOTE_NAME_SIZE, "stats/collected");
+}
+
 static void note_collection(struct store *store)
 {
-	AUTO_CLOSE int fd = openat(store->root, "stats/collected",
-				   O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-				   store->file_mode);
+	AUTO_CLOSE int fd = -1;
+	char name[NOTE_NAME_SIZE];
 
+	note_name(store, name);
+	fd = openat(store->root, name,
+		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+		    store->file_mode);
 	if (fd >= 0)
 		(void)futimens(fd, NULL);
 }
 
 bool collect_is_due(struct store *store, unsigned seconds)
 {
+	char name[NOTE_NAME_SIZE];
 	struct timespec now;
 	struct stat st;
 
-	if (fstatat(store->root, "stats/collected", &st, AT_SYMLINK_NOFOLLOW) <
-	    0)
+	if (!store_can_collect(store))
+		return false;
+	note_name(store, name);
+	if (fstatat(store->root, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return true;
 	return mark_now(store, &now) == 0 &&
 	       now.tv_sec - st.st_ctim.tv_sec >= (time_t)seconds;
@@ -276,6 +326,9 @@ int store_collect(struct store *store, const struct collect_options *options,
 	int err;
 
 	*result = (struct collect_result){ 0 };
+	if (!store_can_collect(store))
+		return complain(&run, -EOPNOTSUPP,
+				"it was made before packs could be deleted");
 	err = collector_begin(store, COLLECTOR_STALE_SECONDS, &run.collector);
 	if (err)
 		return complain(&run, err,

@@ -49,15 +49,15 @@ static int swap_guarded(struct store *store, const struct fd_draft *draft,
  * Puts back what came out, until what comes out is what was put in last: then
  * the name shows the newest there is. Under the draft's name is what is left.
  */
-static int put_back(const struct version *expected, struct fd_draft *draft,
-		    int dir, const char *name, ino_t put)
+static int put_back(struct store *store, const struct fd_draft *draft, int dir,
+		    const char *name, ino_t put)
 {
 	ino_t out = 0;
 	ino_t next = 0;
 	int err = inode_of(draft, &out);
 
 	while (!err) {
-		err = swap_guarded(expected->store, draft, dir, name);
+		err = swap_guarded(store, draft, dir, name);
 		if (!err)
 			err = inode_of(draft, &next);
 		if (err || next == put)
@@ -81,7 +81,7 @@ static int exchange(const struct version *expected, int dir, const char *name,
 		return err == -ENOENT ? -EAGAIN : err;
 	if (version_is_in(expected, draft->tmp, draft->name))
 		return 0; /* closing the draft unlinks it */
-	return put_back(expected, draft, dir, name, put);
+	return put_back(expected->store, draft, dir, name, put);
 }
 
 int exchange_expected(const struct version *expected, int dir, const char *name,
@@ -94,6 +94,45 @@ int exchange_expected(const struct version *expected, int dir, const char *name,
 	err = fd_draft_name(draft);
 	if (!err)
 		err = exchange(expected, dir, name, draft);
+	if (err == -EINVAL || err == -ENOSYS)
+		err = fd_draft_replace(draft, dir, name);
+	return err;
+}
+
+static bool is_hidden(const struct store *store, int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       !S_ISDIR(st.st_mode) && !store_vouches(store, &st);
+}
+
+static int replace_hidden(struct store *store, int dir, const char *name,
+			  struct fd_draft *draft)
+{
+	ino_t put = 0;
+	int err = fd_draft_name(draft);
+
+	if (!err)
+		err = inode_of(draft, &put);
+	if (!err)
+		err = swap(draft, dir, name);
+	if (err)
+		return err == -ENOENT ? -EEXIST : err;
+	if (is_hidden(store, draft->tmp, draft->name))
+		return 0; /* closing the draft unlinks it */
+	err = put_back(store, draft, dir, name, put);
+	return err == -EAGAIN ? -EEXIST : err;
+}
+
+int exchange_hidden(struct store *store, int dir, const char *name,
+		    struct fd_draft *draft)
+{
+	int err = fd_draft_link(draft, dir, name);
+
+	if (err != -EEXIST || !is_hidden(store, dir, name))
+		return err;
+	err = replace_hidden(store, dir, name, draft);
 	if (err == -EINVAL || err == -ENOSYS)
 		err = fd_draft_replace(draft, dir, name);
 	return err;

@@ -18,4 +18,12 @@
 int exchange_expected(const struct version *expected, int dir, const char *name,
 		      struct fd_draft *draft);
 
+/*
+ * Gives `name` to the draft if it is free, or has what is not shown: a file of
+ * somebody who is not trusted. -EEXIST when it has something else; other
+ * errnos.
+ */
+int exchange_hidden(struct store *store, int dir, const char *name,
+		    struct fd_draft *draft);
+
 #endif

@@ -16,9 +16,16 @@
 
 enum { FORMAT_VERSION = 1, FORMAT_SIZE_MAX = 4096, FORMAT_UUID_SIZE = 37 };
 
+/* What a program must know; docs/format.md, "Features". */
+enum format_feature {
+	FORMAT_COLLECT = 1 << 0, /* programs may delete packs */
+	FORMAT_SHARED = 1 << 1	 /* several users write */
+};
+
 struct format {
 	char uuid[FORMAT_UUID_SIZE];
-	uint64_t seed; /* of check_of() for the blocks of this store */
+	uint64_t seed;	   /* of check_of() for the blocks of this store */
+	unsigned features; /* a set of enum format_feature */
 };
 
 /*
@@ -34,9 +41,10 @@ void format_write(const struct format *format, struct writer *out);
 int format_load(int root, struct format *out, char *why, size_t why_size);
 
 /*
- * Makes FORMAT in `root`, by way of the directory `tmp`, unless somebody else
- * is faster: that is a success too, and format_load() reads what there is then.
+ * Makes FORMAT with these features in `root`, by way of the directory `tmp`,
+ * unless somebody else is faster: that is a success too, and format_load()
+ * reads what there is then.
  */
-int format_make(int root, int tmp, mode_t mode);
+int format_make(int root, int tmp, mode_t mode, unsigned features);
 
 #endif

@@ -30,9 +30,11 @@ bool guard_drop_left(const struct store *store, const char *name)
 	return true;
 }
 
+/* In a shared store each user announces where only he can. */
 bool guard_is_needed(const struct store *store)
 {
-	return faccessat(store->intents, COLLECTOR_NAME, F_OK,
+	return store_is_shared(store) ||
+	       faccessat(store->intents, COLLECTOR_NAME, F_OK,
 			 AT_SYMLINK_NOFOLLOW) == 0;
 }
 

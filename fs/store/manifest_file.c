@@ -10,15 +10,15 @@
 #include "fs/own.h"
 #include "fs/store/state.h"
 
-/* The file of somebody else may be closed to us; then it is not trusted. */
+/* What is somebody else's may be closed to us, or no file at all. */
 static int open_error(const struct store *store, int dir, const char *name,
 		      int error)
 {
 	struct stat st;
 
-	if (error == EACCES &&
+	if ((error == EACCES || error == ELOOP || error == ENXIO) &&
 	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    !store_trusts(store, st.st_uid))
+	    !store_vouches(store, &st))
 		return -EPERM;
 	return -error;
 }
@@ -27,10 +27,10 @@ static int check_file(const struct store *store, const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode))
 		return -EISDIR;
+	if (!store_vouches(store, st))
+		return -EPERM;
 	if (!S_ISREG(st->st_mode))
 		return -ENXIO;
-	if (!store_trusts(store, st->st_uid))
-		return -EPERM;
 	return st->st_size > MANIFEST_MAX ? -EFBIG : 0;
 }
 

@@ -163,6 +163,7 @@ int store_measure(struct store *store, struct store_measures *out)
 		{ "packs", measure_pack },
 		{ "quarantine", measure_quarantined },
 		{ "FORMAT", NULL },
+		{ "settings", NULL },
 		{ "index", NULL },
 		{ "tmp", NULL },
 		{ "trash", NULL },

@@ -145,15 +145,20 @@ static int look_at(int dir, const char *name, struct moves_state *state)
 	return 0;
 }
 
-int moves_look(struct store *store, struct moves_state *state)
+/* The directory of a user in intents/ of a shared store. */
+static bool is_of_user(const char *name)
+{
+	return *name && name[strspn(name, "0123456789")] == '\0';
+}
+
+static int look_into(int parent, const char *name, struct moves_state *state)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir =
-		openat(store->intents, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int dir = openat(parent, name,
+			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct dirent *entry;
 	int err = 0;
 
-	*state = (struct moves_state){ 0 };
 	if (dir < 0)
 		return -errno;
 	stream = fdopendir(dir);
@@ -165,5 +170,13 @@ int moves_look(struct store *store, struct moves_state *state)
 	while (!err && (errno = 0, entry = readdir(stream)))
 		if (moves_name_is(entry->d_name))
 			err = look_at(dir, entry->d_name, state);
+		else if (is_of_user(entry->d_name))
+			err = look_into(dir, entry->d_name, state);
 	return err ? err : -errno;
+}
+
+int moves_look(struct store *store, struct moves_state *state)
+{
+	*state = (struct moves_state){ 0 };
+	return look_into(store->root, "intents", state);
 }

@@ -35,12 +35,13 @@ static int open_file(struct store *store, int dir, const char *name,
 	pack->fd = openat(dir, name,
 			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (pack->fd < 0)
-		return errno == ELOOP || errno == EACCES || errno == ENOTDIR
+		return errno == ELOOP || errno == EACCES || errno == ENOTDIR ||
+				       errno == ENXIO
 			       ? -ENOENT
 			       : -errno;
 	if (fstat(pack->fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) || !store_trusts(store, st.st_uid))
+	if (!S_ISREG(st.st_mode) || !store_vouches(store, &st))
 		return -ENOENT;
 	pack->identity = identity_of(&st);
 	return 0;

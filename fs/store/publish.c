@@ -116,7 +116,7 @@ static int name_manifest(struct store *store, const struct publication *p,
 	if (p->replaces)
 		err = exchange_expected(p->replaces, p->dir, p->name, draft);
 	else if (p->exclusive)
-		err = fd_draft_link(draft, p->dir, p->name);
+		err = exchange_hidden(store, p->dir, p->name, draft);
 	else
 		err = fd_draft_replace(draft, p->dir, p->name);
 	store_names_unlock(store);

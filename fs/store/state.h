@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "fs/store/block_cache.h"
@@ -22,6 +23,7 @@
 #include "fs/store/format.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_pool.h"
+#include "fs/store/reason.h"
 #include "fs/store/store.h"
 #include "fs/store/wounds.h"
 
@@ -36,13 +38,18 @@ struct store {
 	int intents;
 	int trash;
 	struct format format;
-	uid_t uid;	  /* who we are: the publisher, and trusted */
-	mode_t file_mode; /* of manifests and packs */
-	mode_t dir_mode;
-	bool has_journal; /* see durable.h */
 	bool keep_damaged;
 	bool read_only;		     /* then tmp and quarantine are -1 */
 	struct condemned *condemned; /* when it is read-only, else NULL */
+	uid_t uid;	/* who we are: the publisher, and trusted */
+	uid_t *trusted; /* whom we were told to trust */
+	size_t trusted_count;
+	uid_t owner;	    /* of the store's directory */
+	mode_t file_mode;   /* of manifests and packs */
+	mode_t dir_mode;    /* of the store's own directories */
+	mode_t space_mode;  /* of the namespace */
+	uint64_t max_bytes; /* 0: no limit */
+	bool has_journal;   /* see durable.h */
 	pthread_mutex_t names;
 	struct moves moves;
 	atomic_size_t publications; /* that were begun */
@@ -57,7 +64,38 @@ struct store {
 /* Root looks after the stores of others: with the eyes of their owner. */
 void store_trust_owner(struct store *store);
 
+/* Whether several users write, who need not trust each other. */
+static inline bool store_is_shared(const struct store *store)
+{
+	return store->format.features & FORMAT_SHARED;
+}
+
+/* Whether whoever publishes to it knows that packs may be deleted. */
+static inline bool store_can_collect(const struct store *store)
+{
+	return store->format.features & FORMAT_COLLECT;
+}
+
+/*
+ * Whether packs and manifests that are used may be of several users. One may
+ * then spoil what another has published with blocks of its own, since seeds and
+ * checks are no secrets.
+ */
+static inline bool store_is_mixed(const struct store *store)
+{
+	return store_is_shared(store) || store->trusted_count;
+}
+
+/*
+ * Whether somebody who is trusted answers for what is in the file: its owner,
+ * and nobody else can write to it.
+ */
+bool store_vouches(const struct store *store, const struct stat *st);
+
 /* Makes a directory of the store, unless it is there. 0 or a negative errno. */
 int store_make_dir(const struct store *store, int dir, const char *name);
+
+/* Likewise, with the modes of directories below the namespace. */
+int store_make_space_dir(const struct store *store, int dir, const char *name);
 
 #endif

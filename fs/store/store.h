@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "fs/log.h"
@@ -23,6 +24,9 @@ struct store_config {
 	const char *space;     /* the namespace; NULL for "default" */
 	const struct log *log; /* borrowed; may be NULL */
 	bool keep_damaged;     /* nothing goes to quarantine/ */
+	const uid_t *trusted;  /* users whose files are used like our own */
+	size_t trusted_count;
+	const uint64_t *max_bytes; /* 0 is no limit; NULL: as the store says */
 };
 
 /*
@@ -53,6 +57,10 @@ const char *store_space(const struct store *store);
 int store_tmp(const struct store *store);
 /* The store's directory itself; borrowed. */
 int store_root(const struct store *store);
+/* The most bytes that the store should take; 0 when there is no limit. */
+uint64_t store_max_bytes(const struct store *store);
+/* The mode of a new directory below the namespace, where `asked` is wanted. */
+mode_t store_dir_mode(const struct store *store, mode_t asked);
 const struct log *store_log(const struct store *store);
 
 /*
@@ -73,7 +81,8 @@ int store_rename(struct store *store, int from_dir, const char *from,
 /* How much was published through this handle; it only grows. */
 size_t store_publications(struct store *store);
 
-/* Whether what this uid published may be served: itself, and root. */
+/* Whether what this uid published may be served: ours, root's, the trusted's.
+ */
 bool store_trusts(const struct store *store, uid_t uid);
 
 #endif

@@ -77,7 +77,7 @@ static int make_path(const struct store *store, int dir, char *path)
 
 		if (end)
 			*end = '\0';
-		err = store_make_dir(store, dir, path);
+		err = store_make_space_dir(store, dir, path);
 		if (end)
 			*end = '/';
 		if (err || !end)

@@ -119,7 +119,7 @@ static int make_parents(const struct store *store, char *path)
 		int err;
 
 		*end = '\0';
-		err = store_make_dir(store, store->space, path);
+		err = store_make_space_dir(store, store->space, path);
 		*end = '/';
 		if (err)
 			return err;

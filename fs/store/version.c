@@ -145,7 +145,7 @@ static int refuse(struct store *store, int dir, const char *name,
 	switch (err) {
 	case -EPERM:
 		log_manifest(store, LOG_LEVEL_INFO, name,
-			     "is of a user who is not trusted");
+			     "is not one that a trusted user answers for");
 		return -ENOENT;
 	case -ENOTSUP:
 		log_manifest(store, LOG_LEVEL_WARNING, name,
@@ -171,6 +171,16 @@ static bool is_condemned(const struct store *store, const struct stat *st)
 	return condemned_has(store->condemned, &identity);
 }
 
+/*
+ * In a shared store a manifest that does not name its owner was not published
+ * there. Elsewhere it may have been copied, or the ids of a container differ.
+ */
+static bool is_its_owners(const struct store *store, const struct version *v,
+			  const struct stat *st)
+{
+	return !store_is_shared(store) || v->manifest.meta.uid == st->st_uid;
+}
+
 int version_load(struct store *store, int dir, const char *name,
 		 struct version **out)
 {
@@ -184,6 +194,13 @@ int version_load(struct store *store, int dir, const char *name,
 		return -ENOENT;
 	if (!err)
 		err = version_parse(store, bytes, (size_t)st.st_size, &v, &why);
+	if (!err) {
+		err = is_its_owners(store, v, &st)
+			      ? version_check_withheld(store, v)
+			      : -EPERM;
+		if (err)
+			version_put(v);
+	}
 	if (err == -ENODATA) {
 		why = "it is cut short";
 		err = -EBADMSG;

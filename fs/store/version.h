@@ -48,10 +48,12 @@ bool version_same(const struct version *a, const struct version *b);
 /*
  * Makes sure, before anything is read, that every stored block is there and
  * whole. A pack's blocks are verified once, and again only if the identity of
- * the pack (inode, size, ctime) changed. A block whose place is damaged is
+ * the pack (inode, size, ctime) changed. Where several users write the content
+ * is then compared with its SHA-256. A block whose place is damaged is
  * looked for elsewhere in the store. When one is lost the manifest is moved to
- * quarantine/ (unless the name has another version by now) and -ENOENT is
- * returned; -EIO and other errnos only for what the system says.
+ * quarantine/ (unless the name has another version by now, or it is another's
+ * and has packs that are not trusted) and -ENOENT is returned; -EIO and other
+ * errnos only for what the system says.
  */
 int version_verify(struct store *store, struct version *v, int dir,
 		   const char *name);

@@ -71,4 +71,11 @@ int version_hash(struct store *store, struct version *v);
 /* The identity of its file, from a stat() made now. */
 void version_identify(const struct version *v, const struct stat *st);
 
+/*
+ * Another's version may have blocks of users whom he trusts and we do not. It
+ * must then be missing from the start, unless its blocks are elsewhere, too:
+ * looks for them. Returns 0; -EPERM when they are not; other errnos.
+ */
+int version_check_withheld(struct store *store, struct version *v);
+
 #endif

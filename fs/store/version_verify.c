@@ -102,8 +102,9 @@ static bool proof_holds(const struct store *store,
 }
 
 /*
- * An id does not prove that a block found elsewhere is the one that was meant
- * (docs/format.md, "Hashes"); the SHA-256 of the whole file does.
+ * An id does not prove that a block found elsewhere, or in the pack of another
+ * user, is the one that was meant (docs/format.md, "Hashes"); the SHA-256 of
+ * the whole file does.
  */
 int version_hash(struct store *store, struct version *v)
 {
@@ -144,20 +145,47 @@ static int prove(struct store *store, struct version *v, size_t *failed)
 	check->proven = false;
 	check->proof_count = 0;
 	err = verify_blocks(store, v, proving, failed);
-	if (!err && proving->witness.moved)
+	if (!err && (proving->witness.moved || store_is_mixed(store)))
 		err = version_hash(store, v);
 	if (!err)
 		check->proven = proving->settled;
 	return err;
 }
 
+/* A pack that is there, but of nobody whom this mount trusts. */
+static bool is_withheld(const struct store *store, const struct digest *id)
+{
+	char path[PACK_PATH_SIZE];
+	struct stat st;
+
+	pack_path(id, path);
+	return fstatat(store->packs, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       !store_vouches(store, &st);
+}
+
+/*
+ * Whether another's manifest names such packs. Then it is not damaged: its
+ * publisher trusts more users than this mount does.
+ */
+static bool any_withheld(const struct store *store, const struct manifest *m)
+{
+	if (m->meta.uid == store->uid)
+		return false;
+	for (size_t i = 0; i < m->pack_count; i++)
+		if (is_withheld(store, &m->packs[i]))
+			return true;
+	return false;
+}
+
 static int give_up(struct store *store, const struct version *v, int dir,
 		   const char *name, size_t failed)
 {
 	const struct manifest *m = &v->manifest;
-	char reason[REASON_SIZE] = "blocks found elsewhere give other content";
+	char reason[REASON_SIZE] = "its blocks give other content";
 	char text[DIGEST_TEXT_SIZE];
 
+	if (any_withheld(store, m))
+		return -ENOENT;
 	if (failed < m->block_count) {
 		digest_text(&m->packs[m->blocks[failed].pack], text);
 		snprintf(reason, sizeof(reason),
@@ -182,4 +210,19 @@ int version_verify(struct store *store, struct version *v, int dir,
 		err = prove(store, v, &failed);
 	pthread_mutex_unlock(&check->lock);
 	return err == -ENOENT ? give_up(store, v, dir, name, failed) : err;
+}
+
+int version_check_withheld(struct store *store, struct version *v)
+{
+	struct version_check *check = v->check;
+	size_t failed = 0;
+	int err = 0;
+
+	if (!any_withheld(store, &v->manifest))
+		return 0;
+	pthread_mutex_lock(&check->lock);
+	if (!proof_holds(store, check))
+		err = prove(store, v, &failed);
+	pthread_mutex_unlock(&check->lock);
+	return err == -ENOENT ? -EPERM : err;
 }

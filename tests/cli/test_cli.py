@@ -35,7 +35,7 @@ class Command(unittest.TestCase):
 
     def test_help_names_every_command_and_each_has_its_own(self):
         text = tacfs("--help").stdout.decode()
-        for command in ("mount", "show", "stats", "gc", "undelete", "fsck", "doctor",
+        for command in ("init", "mount", "set", "show", "stats", "gc", "undelete", "fsck", "doctor",
                         "fingerprint"):
             self.assertIn(f"\n  {command} ", text)
             done = tacfs(command, "--help")

@@ -138,6 +138,48 @@ static void names_that_are_no_namespace_are_refused(void **state)
 	}
 }
 
+static void users_to_trust_may_be_given(void **state)
+{
+	struct parsed p = parse(
+		(const char *const[]){ "-o", "trust=7:root:8,nosuid", "-o",
+				       "trust=9,10", "s", "m", NULL });
+
+	(void)state;
+	assert_int_equal(p.err, 0);
+	assert_int_equal(p.o.trust.count, 5);
+	assert_int_equal(p.o.trust.users[0], 7);
+	assert_int_equal(p.o.trust.users[1], 0);
+	assert_int_equal(p.o.trust.users[2], 8);
+	assert_int_equal(p.o.trust.users[3], 9);
+	assert_int_equal(p.o.trust.users[4], 10);
+	assert_false(p.o.has_max_bytes);
+	parsed_free(&p);
+}
+
+static void a_limit_may_be_given(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t size;
+	} cases[] = {
+		{ "max_bytes=0", 0 },
+		{ "max_bytes=512M", 512u << 20 },
+		{ "max_bytes=3T", (uint64_t)3 << 40 },
+		{ "max_bytes=18446744073709551615", UINT64_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct parsed p = parse((const char *const[]){
+			"-o", cases[i].text, "s", "m", NULL });
+
+		assert_int_equal(p.err, 0);
+		assert_true(p.o.has_max_bytes);
+		assert_int_equal(p.o.max_bytes, cases[i].size);
+		parsed_free(&p);
+	}
+}
+
 static void wrong_arguments_are_named(void **state)
 {
 	static const struct {
@@ -152,6 +194,16 @@ static void wrong_arguments_are_named(void **state)
 		{ { "s", "m", "-z", NULL }, "unknown option \"-z\"" },
 		{ { "s", "m", "-o", "uid=me", NULL },
 		  "uid=me is not a number" },
+		{ { "s", "m", "-o", "trust=", NULL },
+		  "trust=: there is no user \"\"" },
+		{ { "s", "m", "-o", "trust=1::2", NULL },
+		  "trust=1::2: there is no user \"\"" },
+		{ { "s", "m", "-o", "trust=1:no-such-user", NULL },
+		  "trust=1:no-such-user: there is no user \"no-such-user\"" },
+		{ { "s", "m", "-o", "trust=4294967295", NULL },
+		  "trust=4294967295: there is no user \"4294967295\"" },
+		{ { "s", "m", "-o", "max_bytes=10 G", NULL },
+		  "max_bytes=10 G is not a size, such as 512M or 10G" },
 		{ { "s", "m", "-o", "gid=-1", NULL },
 		  "gid=-1 is not a number" },
 		{ { "s", "m", "-o", "uid=4294967295", NULL },
@@ -182,6 +234,8 @@ int main(void)
 		cmocka_unit_test(deletes_are_shared_unless_private),
 		cmocka_unit_test(namespace_may_be_given),
 		cmocka_unit_test(names_that_are_no_namespace_are_refused),
+		cmocka_unit_test(users_to_trust_may_be_given),
+		cmocka_unit_test(a_limit_may_be_given),
 		cmocka_unit_test(wrong_arguments_are_named),
 	};
 

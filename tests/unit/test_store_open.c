@@ -245,6 +245,14 @@ static void what_a_later_program_made_is_refused_by_name(void **state)
 		  -ENOTSUP },
 		{ "features:", "features: holes", "'features: holes'",
 		  -ENOTSUP },
+		{ "features:", "features: collect,holes",
+		  "'features: collect,holes'", -ENOTSUP },
+		{ "features:", "features: collect,holes", "not know 'holes'",
+		  -ENOTSUP },
+		{ "features:", "features: shared,collect", "'features:'",
+		  -EBADMSG },
+		{ "features:", "features: collect,collect", "'features:'",
+		  -EBADMSG },
 		{ "features:", "feature:", "'features:'", -EBADMSG },
 		{ "features:", "features: ", "'features:'", -EBADMSG },
 		{ "features:", "features:\nmore: 1", "too many", -EBADMSG },
@@ -263,6 +271,28 @@ static void what_a_later_program_made_is_refused_by_name(void **state)
 		assert_non_null(strstr(why, "FORMAT"));
 		assert_non_null(strstr(why, cases[i].told));
 	}
+}
+
+static void a_new_store_may_be_collected(void **state)
+{
+	struct fixture *f = *state;
+	struct format format = { .seed = 0 };
+	char text[FORMAT_SIZE_MAX];
+	char why[WHY_SIZE];
+
+	assert_int_equal(try_open(f, true, why), 0);
+	get_format(f, text);
+	assert_int_equal(
+		format_parse(text, strlen(text), &format, why, sizeof(why)), 0);
+	assert_int_equal(format.features, FORMAT_COLLECT);
+}
+
+static void a_store_of_before_features_is_used(void **state)
+{
+	struct fixture *f = *state;
+	char why[WHY_SIZE];
+
+	assert_int_equal(open_with_line(f, "features:", "features:", why), 0);
 }
 
 static void a_namespace_is_a_directory_of_its_own(void **state)
@@ -396,6 +426,8 @@ int main(void)
 		TEST(parts_that_are_links_are_refused),
 		TEST(a_damaged_format_is_refused_whatever_the_byte),
 		TEST(what_a_later_program_made_is_refused_by_name),
+		TEST(a_new_store_may_be_collected),
+		TEST(a_store_of_before_features_is_used),
 		TEST(a_namespace_is_a_directory_of_its_own),
 		TEST(modes_follow_those_of_the_stores_directory),
 		TEST(creators_at_once_make_one_store),
