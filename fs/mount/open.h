@@ -35,9 +35,6 @@ int handle_open(struct mount *m, struct node *node, int flags,
 int handle_create(struct mount *m, struct node *directory, const char *name,
 		  mode_t mode, int flags, struct caller *caller,
 		  struct found *found, struct handle **out);
-/* The same without opening it, for mknod(2): -EEXIST when it is there. */
-int node_create(struct mount *m, struct node *directory, const char *name,
-		mode_t mode, struct caller *caller, struct found *found);
 
 ssize_t handle_read(struct mount *m, struct handle *h, uint64_t offset,
 		    void *bytes, size_t size);

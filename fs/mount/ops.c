@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 
 #include "fs/mount/attr.h"
+#include "fs/mount/create.h"
 #include "fs/mount/listing.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/names.h"

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "fs/mount/guard.h"
 #include "fs/mount/janitor.h"
 #include "fs/mount/mount.h"
+#include "fs/mount/mountpoint.h"
 #include "fs/mount/ops.h"
 #include "fs/own.h"
 
@@ -235,10 +235,11 @@ static int run_in_background(const struct mount_options *o,
 static int check_places(const struct mount_options *o)
 {
 	char why[PATH_MAX + 128];
-	int err = guard_clear(o->mountpoint, why, sizeof(why));
+	int err = mountpoint_clear(o->mountpoint, why, sizeof(why));
 
 	if (!err)
-		err = guard_apart(o->store, o->mountpoint, why, sizeof(why));
+		err = mountpoint_apart(o->store, o->mountpoint, why,
+				       sizeof(why));
 	return err ? complain(o->mountpoint, why) : 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fs/mount/guard.h"
+#include "fs/mount/mountpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,7 +96,7 @@ static int clear_one(int fd, char *why, size_t why_size)
 	return err;
 }
 
-int guard_clear(const char *mountpoint, char *why, size_t why_size)
+int mountpoint_clear(const char *mountpoint, char *why, size_t why_size)
 {
 	int cleared = 1;
 
@@ -153,8 +153,8 @@ static int open_store(const char *path, bool *exists)
 	return open(*path == '/' ? parent + 1 : parent, DIRECTORY_FLAGS);
 }
 
-int guard_apart(const char *store, const char *mountpoint, char *why,
-		size_t why_size)
+int mountpoint_apart(const char *store, const char *mountpoint, char *why,
+		     size_t why_size)
 {
 	bool exists;
 	AUTO_CLOSE int inner = open_store(store, &exists);
