@@ -6,11 +6,13 @@ Whoever runs the tests must be root, to have other users; what they need of
 /dev and /etc is given to them in a mount namespace of their own.
 """
 import errno
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
@@ -384,6 +386,105 @@ class Trusted(SharedTest):
         self.put(self.ref("file"), bytes(data), US)
         self.assertMissing(self.path("file"))
         self.assertHeals("file", content)
+
+
+@mount_only
+class Collecting(SharedTest):
+    """Each user collects what is his, and nothing that anybody needs."""
+
+    def gc(self, user, *options):
+        done = harness.tacfs("gc", "--grace=0", "--keep=0", "--json", *options,
+                             self.store, **identity(user))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return json.loads(done.stdout)
+
+    def packs(self, name):
+        return [self.pack_path(pack)
+                for pack in forge.packs_of(calls.read(self.ref(name)))]
+
+    def test_each_user_collects_packs_of_his_own(self):
+        friend = self.mount_as(FRIEND, "friend3", ("allow_other",))
+        theirs = os.path.join(friend.path, self._testMethodName, "theirs")
+        calls.write(self.path("ours"), samples.noise("ours", 50000))
+        calls.write(theirs, samples.noise("theirs", 50000))
+        packs = {US: self.packs("ours"), FRIEND: self.packs("theirs")}
+        os.unlink(self.path("ours"))
+        os.unlink(theirs)
+        self.age_trash()
+        for user in (US, FRIEND):
+            self.assertTrue(os.path.exists(packs[user][0]))
+            self.gc(user)
+            self.assertFalse(os.path.exists(packs[user][0]))
+        friend.stop()
+
+    def age_trash(self):
+        """What lies there counts as deleted a second later."""
+        time.sleep(1.1)
+
+    def test_what_a_friend_shares_is_needed(self):
+        content = samples.noise("needed", 50000)
+        trusting = self.mount_as(FRIEND, "friend4", ("allow_other", f"trust={US}"))
+        copy = os.path.join(trusting.path, self._testMethodName, "copy")
+        calls.write(self.path("ours"), content)
+        calls.write(copy, content)
+        pack = self.packs("ours")[0]
+        self.assertEqual(self.packs("copy"), [pack])
+        os.unlink(self.path("ours"))
+        self.age_trash()
+        self.gc(US)
+        self.assertTrue(os.path.exists(pack))
+        trusting.restart()
+        self.assertContent(copy, content)
+        os.unlink(copy)
+        self.age_trash()
+        self.gc(FRIEND)
+        self.assertTrue(os.path.exists(pack))
+        self.gc(US)
+        self.assertFalse(os.path.exists(pack))
+        trusting.stop()
+
+    def test_a_friends_pack_that_was_set_aside_is_done_without(self):
+        content = samples.noise("aside", 50000)
+        trusting = self.mount_as(FRIEND, "friend5", ("allow_other", f"trust={US}"))
+        copy = os.path.join(trusting.path, self._testMethodName, "copy")
+        calls.write(self.path("ours"), content)
+        pack = self.packs("ours")[0]
+        calls.write(copy, content)
+        os.unlink(copy)
+        os.unlink(self.path("ours"))
+        os.rename(pack, os.path.join(self.store, "trash", "packs",
+                                     os.path.basename(pack)))
+        calls.write(copy, content)
+        self.assertContent(copy, content)
+        self.assertNotEqual(self.packs("copy"), [pack])
+        trusting.stop()
+
+    def test_deleted_entries_of_others_come_back_and_expire(self):
+        friend = self.mount_as(FRIEND, "friend6", ("allow_other",))
+        theirs = os.path.join(friend.path, self._testMethodName, "compiled_module")
+        calls.write(theirs, samples.module(1))
+        os.unlink(self.ref("compiled_module"))
+        calls.write(theirs, samples.module(2))
+        os.unlink(theirs)
+        place = f"/{self._testMethodName}/compiled_module"
+        done = harness.tacfs("undelete", self.store, place, **identity(US))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertContent(theirs, samples.module(2))
+        os.unlink(theirs)
+        self.age_trash()
+        self.assertGreaterEqual(self.gc(US)["expired_files"], 1)
+        friend.stop()
+
+    def test_renames_leave_their_link_for_an_hour(self):
+        calls.write(self.path("old"), samples.noise("renamed", 50000))
+        os.rename(self.path("old"), self.path("new"))
+        intents = os.path.join(self.store, "intents", str(US))
+        left = [name for name in os.listdir(intents) if name.startswith("left-")]
+        self.assertTrue(left)
+        self.gc(US)
+        self.assertEqual(left, [name for name in os.listdir(intents)
+                                if name.startswith("left-")])
+        self.assertContent(self.path("new"), samples.noise("renamed", 50000))
 
 
 def errno_of(user, act, arguments):
