@@ -33,6 +33,19 @@ int cli_fail_why(const char *command, const char *subject, const char *why)
 	return CLI_FAILURE;
 }
 
+int cli_open_store(const char *command, const char *path,
+		   const struct store_config *config, struct store **store)
+{
+	char why[512] = "";
+
+	if (store_open(path, config, store, why, sizeof(why)))
+		return cli_fail_why(command, path, why);
+	if (!store_is_read_only(*store))
+		return CLI_OK;
+	store_close(*store);
+	return cli_fail_why(command, path, "it cannot be written to");
+}
+
 int cli_usage(const char *command, const char *format, ...)
 {
 	va_list arguments;

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#include "fs/store/store.h"
+
 /* show has more of them: see check.h. CLI_USAGE is EX_USAGE of sysexits.h. */
 enum cli_status { CLI_OK = 0, CLI_FAILURE = 1, CLI_USAGE = 64 };
 
@@ -34,6 +36,13 @@ extern const struct command command_undelete;
 /* "tacfs: COMMAND: SUBJECT: reason". Returns CLI_FAILURE. */
 int cli_fail(const char *command, const char *subject, int err);
 int cli_fail_why(const char *command, const char *subject, const char *why);
+
+/*
+ * Opens a store to change it. Returns CLI_OK, or fails, also when nothing can
+ * be written there.
+ */
+int cli_open_store(const char *command, const char *path,
+		   const struct store_config *config, struct store **store);
 
 /* "tacfs: COMMAND: problem" and where help is. Returns CLI_USAGE. */
 int cli_usage(const char *command, const char *format, ...)

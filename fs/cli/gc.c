@@ -69,11 +69,10 @@ static int collect(const struct request *r)
 	struct collect_options options = r->options;
 	struct collect_result result;
 	struct store *store;
-	char why[512] = "";
-	int err = store_open(r->path, &config, &store, why, sizeof(why));
+	int err = cli_open_store("gc", r->path, &config, &store);
 
 	if (err)
-		return cli_fail_why("gc", r->path, why);
+		return err;
 	options.progress = on_progress;
 	options.context = &progress;
 	err = store_collect(store, &options, &result);

@@ -21,11 +21,8 @@ static int open_store(const char *command, const char *path,
 		      struct store **store)
 {
 	const struct store_config config = { .create = false };
-	char why[256] = "";
 
-	if (store_open(path, &config, store, why, sizeof(why)))
-		return cli_fail_why(command, path, why);
-	return CLI_OK;
+	return cli_open_store(command, path, &config, store);
 }
 
 int limit_set(const char *command, const char *path, uint64_t max_bytes)

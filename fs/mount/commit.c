@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "compiler/artifact.h"
@@ -103,7 +104,7 @@ static int publish_copy(struct mount *m, struct version *v,
 			struct publication *p, struct version **out)
 {
 	struct scratch *copy = NULL;
-	int err = scratch_copy(m->store, v, &copy);
+	int err = scratch_copy(m->store, m->drops_when_full, v, &copy);
 
 	if (err)
 		return err;
@@ -188,7 +189,7 @@ static int bytes_get(struct mount *m, struct node *node, struct bytes *b)
 
 	*b = (struct bytes){ .view = { "", 0 } };
 	if (!work && v)
-		err = scratch_copy(m->store, v, &b->copy);
+		err = scratch_copy(m->store, m->drops_when_full, v, &b->copy);
 	version_put(v);
 	if (err || (!work && !b->copy))
 		return err;
@@ -205,17 +206,35 @@ static void bytes_put(struct bytes *b)
 }
 
 /* Notes that it stays private, and why that will be said when it is dropped. */
+static void withhold(struct node *node, const char *why)
+{
+	pthread_mutex_lock(&node->lock);
+	node->file.dirty = false;
+	node->file.withheld = true;
+	snprintf(node->file.why, sizeof(node->file.why), "%s", why);
+	pthread_mutex_unlock(&node->lock);
+}
+
 static void keep_unsound(struct mount *m, struct node *node,
 			 const struct verdict *verdict)
 {
+	char why[sizeof(node->file.why)];
+
 	if (file_size(node)) /* graph engines make an empty .idx first */
 		store_count(m->store, COUNTER_UNSOUND, 1);
-	pthread_mutex_lock(&node->lock);
-	node->file.dirty = false;
-	node->file.unsound = true;
-	snprintf(node->file.why, sizeof(node->file.why), "%s (at byte %zu)",
-		 verdict->reason, verdict->where);
-	pthread_mutex_unlock(&node->lock);
+	snprintf(why, sizeof(why), "%s (at byte %zu)", verdict->reason,
+		 verdict->where);
+	withhold(node, why);
+}
+
+/* For a service that is to start with a full store, too. */
+static void keep_unstored(struct mount *m, struct node *node, int err)
+{
+	store_count(m->store, COUNTER_DROPPED, 1);
+	log_event(m->log, LOG_LEVEL_WARNING,
+		  "not published \"%s\", but kept in this mount: %s",
+		  node->name, strerror(-err));
+	withhold(node, "the store was full");
 }
 
 /* The writer of a readable.py is content when it says what is shown anyway. */
@@ -279,9 +298,14 @@ int commit_locked(struct mount *m, struct node *node, bool durable)
 			  node->name);
 		return 0;
 	}
+	if (mount_drops(m, err)) {
+		keep_unstored(m, node, err);
+		return durable ? err : 0; /* fsync(2) promises more */
+	}
 	if (err && err != -EROFS)
 		log_event(m->log, LOG_LEVEL_ERROR,
-			  "cannot publish \"%s\": errno %d", node->name, -err);
+			  "cannot publish \"%s\": %s", node->name,
+			  strerror(-err));
 	return err;
 }
 
@@ -436,14 +460,14 @@ int commit_as(struct mount *m, struct node *node, struct node *directory,
 	return err;
 }
 
-static bool is_unsound(struct node *node)
+static bool is_withheld(struct node *node)
 {
-	bool unsound;
+	bool withheld;
 
 	pthread_mutex_lock(&node->lock);
-	unsound = node->file.unsound;
+	withheld = node->file.withheld;
 	pthread_mutex_unlock(&node->lock);
-	return unsound;
+	return withheld;
 }
 
 void commit_abandon(struct mount *m, struct node *node, const char *why)
@@ -455,7 +479,7 @@ void commit_abandon(struct mount *m, struct node *node, const char *why)
 	tree_unlock(&m->tree);
 	if (!why)
 		return;
-	if (!is_unsound(node)) /* that was counted as such */
+	if (!is_withheld(node)) /* that was counted as such */
 		store_count(m->store, COUNTER_DROPPED, 1);
 	log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
 		  node->name, why);

@@ -114,9 +114,14 @@ static int create_plain(struct mount *m, struct node *directory,
 int node_create(struct mount *m, struct node *directory, const char *name,
 		mode_t mode, struct caller *caller, struct found *found)
 {
+	int err;
+
 	if (m->read_only || control_has(m, directory, name))
 		return -EROFS;
 	if (starts_private(m, directory, name))
 		return create_private(m, directory, name, mode, caller, found);
-	return create_plain(m, directory, name, mode, found);
+	err = create_plain(m, directory, name, mode, found);
+	if (mount_drops(m, err))
+		err = create_private(m, directory, name, mode, caller, found);
+	return err;
 }

@@ -174,8 +174,8 @@ static int need_work(struct mount *m, struct node *node, bool empty)
 		return 0;
 	v = empty ? NULL : file_version(node);
 	if (v)
-		err = scratch_copy(m->store, v, &work);
-	else if (!(work = scratch_new(m->store)))
+		err = scratch_copy(m->store, m->drops_when_full, v, &work);
+	else if (!(work = scratch_new(m->store, m->drops_when_full)))
 		err = -ENOMEM;
 	version_put(v);
 	if (err)
@@ -270,7 +270,7 @@ void file_published(struct node *node, struct version *v)
 	old = node->file.version;
 	node->file.version = version_get(v);
 	node->file.dirty = false;
-	node->file.unsound = false;
+	node->file.withheld = false;
 	adopt_meta(&node->file, v);
 	pthread_mutex_unlock(&node->lock);
 	version_put(old);
@@ -281,7 +281,7 @@ void file_drop_work(struct node *node)
 	struct scratch *work = NULL;
 
 	pthread_mutex_lock(&node->lock);
-	if (!node->file.writers && !node->file.dirty && !node->file.unsound) {
+	if (!node->file.writers && !node->file.dirty && !node->file.withheld) {
 		work = node->file.work;
 		node->file.work = NULL;
 	}

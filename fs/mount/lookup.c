@@ -147,6 +147,16 @@ static int lookup_file(struct mount *m, struct node *directory,
 	return *out ? 0 : -ENOMEM;
 }
 
+bool lookup_bars(const struct mount *m, const char *name,
+		 const struct version *v)
+{
+	enum artifact_kind kind = artifact_kind_of(name);
+
+	return m->strict && kind != ARTIFACT_NONE &&
+	       (version_meta(v)->kind != kind ||
+		version_meta(v)->verdict != VERDICT_SOUND);
+}
+
 int lookup_named(struct mount *m, struct node *directory, const char *name,
 		 struct version **named)
 {
@@ -157,6 +167,11 @@ int lookup_named(struct mount *m, struct node *directory, const char *name,
 
 	if (err == -ELOOP)
 		return 0;
+	if (!err && lookup_bars(m, name, *named)) {
+		version_put(*named);
+		*named = NULL;
+		return -ENOENT;
+	}
 	return err == -EISDIR || err == -ENXIO ? -ENOENT : err;
 }
 

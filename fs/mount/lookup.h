@@ -29,8 +29,16 @@ int lookup_private(struct mount *m, struct node *directory, const char *name,
 		   struct caller *caller, struct found *found);
 
 /*
+ * Whether readers must not have a version under this name: with -o strict they
+ * get only what is known to be sound.
+ */
+bool lookup_bars(const struct mount *m, const char *name,
+		 const struct version *v);
+
+/*
  * A file that an .idx names. 0, and its version; or NULL when it is a symlink,
- * which the client follows by itself; -ENOENT; other errnos.
+ * which the client follows by itself; -ENOENT, also when it is barred; other
+ * errnos.
  */
 int lookup_named(struct mount *m, struct node *directory, const char *name,
 		 struct version **named);

@@ -7,6 +7,7 @@
  * is shown. Everything that answers requests is given one of these.
  */
 
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "fs/log.h"
@@ -37,7 +38,9 @@ struct mount {
 	struct store *store;
 	const struct log *log;
 	struct tree tree;
-	bool read_only; /* as the store is */
+	bool read_only;	      /* as the store is */
+	bool strict;	      /* foreign artifacts are not served */
+	bool drops_when_full; /* what does not fit stays here */
 	struct hides hides;
 	uid_t uid; /* the owner that is shown */
 	gid_t gid;
@@ -64,6 +67,12 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid);
  * says that every file is: the kernel has unmounted.
  */
 void mount_free(struct mount *m, bool closed);
+
+/* Whether a publication that failed so is given up without an error. */
+static inline bool mount_drops(const struct mount *m, int err)
+{
+	return m->drops_when_full && (err == -ENOSPC || err == -EDQUOT);
+}
 
 /* Returns -ESTALE, so that the kernel repeats this thread's request. */
 int retry_ask(struct mount *m, pid_t thread, const char *name,

@@ -75,7 +75,7 @@ struct node_file {
 	struct version *version; /* as published; NULL when it never was */
 	struct scratch *work;	 /* what writers made of it; or NULL */
 	bool dirty;		 /* to be published */
-	bool unsound;		 /* as it was at its last close */
+	bool withheld;		 /* its last close did not publish: why */
 	char why[192];		 /* and why */
 	uint64_t ino;
 	uint32_t mode;

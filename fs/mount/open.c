@@ -123,6 +123,14 @@ static int verify_named(struct mount *m, const struct place *place,
 	return err;
 }
 
+static int bar(struct mount *m, const char *name)
+{
+	log_event(m->log, LOG_LEVEL_WARNING,
+		  "not served \"%s\": it is foreign, and the mount strict",
+		  name);
+	return -EACCES;
+}
+
 /* *held is to be let go, and put. */
 static int verify(struct mount *m, struct node *node, const struct place *place,
 		  struct version **held)
@@ -132,8 +140,10 @@ static int verify(struct mount *m, struct node *node, const struct place *place,
 
 	if (!v)
 		return -ENOENT;
-	err = version_verify(m->store, v, place->parent->directory.fd,
-			     place->name);
+	err = lookup_bars(m, place->name, v)
+		      ? bar(m, place->name)
+		      : version_verify(m->store, v, place->parent->directory.fd,
+				       place->name);
 	if (!err && artifact_kind_of(place->name) == ARTIFACT_INDEX)
 		err = verify_named(m, place, v);
 	if (!err)
@@ -442,7 +452,7 @@ static void settle_private(struct mount *m, struct node *node)
 		commit_abandon(m, node, "its writer was killed");
 	else if (file->dirty)
 		commit_abandon(m, node, "publishing it failed");
-	else if (!file->unsound)
+	else if (!file->withheld)
 		private_end(m, node);
 	else if (!file->owner.id || !process_is_alive(&file->owner))
 		commit_abandon(m, node, file->why);

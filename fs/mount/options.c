@@ -21,6 +21,7 @@ enum {
 	KEY_IGNORED,
 	KEY_PASSED,
 	KEY_READ_ONLY,
+	KEY_STRICT,
 	KEY_WRITABLE
 };
 
@@ -31,6 +32,7 @@ struct parsing {
 	char *gid;
 	char *space;
 	char *deletes;
+	char *on_full;
 	char *collect;
 	char *max_bytes;
 	bool trusting; /* the option before this one was trust= */
@@ -42,6 +44,7 @@ static const struct fuse_opt specification[] = {
 	{ "uid=%s", offsetof(struct parsing, uid), 0 },
 	{ "gid=%s", offsetof(struct parsing, gid), 0 },
 	{ "deletes=%s", offsetof(struct parsing, deletes), 0 },
+	{ "on_full=%s", offsetof(struct parsing, on_full), 0 },
 	{ "namespace=%s", offsetof(struct parsing, space), 0 },
 	{ "collect=%s", offsetof(struct parsing, collect), 0 },
 	{ "max_bytes=%s", offsetof(struct parsing, max_bytes), 0 },
@@ -50,6 +53,7 @@ static const struct fuse_opt specification[] = {
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
 	FUSE_OPT_KEY("defaults", KEY_IGNORED),
+	FUSE_OPT_KEY("strict", KEY_STRICT),
 	FUSE_OPT_KEY("ro", KEY_READ_ONLY),
 	FUSE_OPT_KEY("rw", KEY_WRITABLE),
 	FUSE_OPT_KEY("suid", KEY_PASSED),
@@ -114,6 +118,9 @@ static int take(void *data, const char *argument, int key,
 	case KEY_WRITABLE:
 		p->o->read_only = key == KEY_READ_ONLY;
 		return 0;
+	case KEY_STRICT:
+		p->o->strict = true;
+		return 0;
 	case KEY_TRUST:
 		return trust_add(after_trust(argument), &p->o->trust, p->why,
 				 p->why_size);
@@ -164,17 +171,30 @@ static int take_space(struct parsing *p)
 	return 0;
 }
 
-static int take_deletes(struct parsing *p)
+/* One of two words; *is_second tells which. */
+static int take_choice(struct parsing *p, const char *option, const char *given,
+		       const char *const words[2], bool *is_second)
 {
-	if (!p->deletes)
+	if (!given)
 		return 0;
-	p->o->private_deletes = strcmp(p->deletes, "private") == 0;
-	if (p->o->private_deletes || strcmp(p->deletes, "shared") == 0)
+	*is_second = strcmp(given, words[1]) == 0;
+	if (*is_second || strcmp(given, words[0]) == 0)
 		return 0;
-	snprintf(p->why, p->why_size,
-		 "deletes=%s: deletes are \"shared\" or \"private\"",
-		 p->deletes);
+	snprintf(p->why, p->why_size, "%s=%s: \"%s\" or \"%s\" is expected",
+		 option, given, words[0], words[1]);
 	return -EINVAL;
+}
+
+static int take_choices(struct parsing *p)
+{
+	static const char *const deletes[] = { "shared", "private" };
+	static const char *const on_full[] = { "fail", "drop" };
+	int err = take_choice(p, "deletes", p->deletes, deletes,
+			      &p->o->private_deletes);
+
+	return err ? err
+		   : take_choice(p, "on_full", p->on_full, on_full,
+				 &p->o->drops_when_full);
 }
 
 static int parse_max_bytes(struct parsing *p)
@@ -200,7 +220,7 @@ static int check(struct parsing *p)
 	if (!err)
 		err = take_space(p);
 	if (!err)
-		err = take_deletes(p);
+		err = take_choices(p);
 	if (!err)
 		err = parse_number("collect", p->collect, &p->o->collect, p);
 	if (!err)
@@ -240,6 +260,7 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 	free(p.gid);
 	free(p.space);
 	free(p.deletes);
+	free(p.on_full);
 	free(p.collect);
 	free(p.max_bytes);
 	return err;

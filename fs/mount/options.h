@@ -24,6 +24,8 @@ struct mount_options {
 	char *space; /* namespace=, MOUNT_SPACE_AUTO among them; or NULL */
 	bool read_only;
 	bool private_deletes; /* deletes=private */
+	bool strict;	      /* strict: what is foreign is not served */
+	bool drops_when_full; /* on_full=drop */
 	bool foreground;
 	bool debug; /* libfuse's, every request */
 	uid_t uid;  /* the owner that is shown: uid=, or the mounting user */

@@ -16,9 +16,12 @@ struct scratch {
 	struct store *store;
 	pthread_mutex_t lock; /* of making the file */
 	_Atomic int fd;
+	pthread_rwlock_t moving;
+	bool in_memory; /* constant: it may move there */
+	bool moved;	/* guarded by `moving` */
 };
 
-struct scratch *scratch_new(struct store *store)
+struct scratch *scratch_new(struct store *store, bool in_memory)
 {
 	struct scratch *c = calloc(1, sizeof(*c));
 
@@ -26,7 +29,9 @@ struct scratch *scratch_new(struct store *store)
 		return NULL;
 	c->store = store;
 	c->fd = -1;
+	c->in_memory = in_memory;
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_rwlock_init(&c->moving, NULL);
 	return c;
 }
 
@@ -37,6 +42,7 @@ void scratch_free(struct scratch *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	pthread_mutex_destroy(&c->lock);
+	pthread_rwlock_destroy(&c->moving);
 	free(c);
 }
 
@@ -86,12 +92,67 @@ ssize_t scratch_read(const struct scratch *c, uint64_t offset, void *bytes,
 	return count < 0 ? -errno : count;
 }
 
+static int write_here(struct scratch *c, uint64_t offset, const void *bytes,
+		      size_t size)
+{
+	int err;
+
+	pthread_rwlock_rdlock(&c->moving);
+	err = need_file(c);
+	if (!err)
+		err = fd_write_at(c->fd, bytes, size, offset);
+	pthread_rwlock_unlock(&c->moving);
+	return err;
+}
+
+/* Readers go on: dup3() gives the descriptor another file in one step. */
+static int copy_to_memory(struct scratch *c)
+{
+	AUTO_FREE void *piece = malloc(COPY_SIZE);
+	AUTO_CLOSE int fd = memfd_create("scratch", MFD_CLOEXEC);
+	uint64_t offset = 0;
+	ssize_t count;
+	int err = 0;
+
+	if (fd < 0 || !piece)
+		return fd < 0 ? -errno : -ENOMEM;
+	while (!err &&
+	       (count = scratch_read(c, offset, piece, COPY_SIZE)) > 0) {
+		err = fd_write_at(fd, piece, (size_t)count, offset);
+		offset += (uint64_t)count;
+	}
+	if (!err && count < 0)
+		err = (int)count;
+	if (!err && c->fd < 0)
+		c->fd = take_fd(&fd);
+	else if (!err && dup3(fd, c->fd, O_CLOEXEC) < 0)
+		err = -errno;
+	return err;
+}
+
+/* Once; what does not fit there either, fails. */
+static int move_to_memory(struct scratch *c)
+{
+	int err = 0;
+
+	pthread_rwlock_wrlock(&c->moving);
+	if (!c->moved)
+		err = copy_to_memory(c);
+	if (!err)
+		c->moved = true;
+	pthread_rwlock_unlock(&c->moving);
+	return err;
+}
+
 int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
 		  size_t size)
 {
-	int err = need_file(c);
+	int err = write_here(c, offset, bytes, size);
 
-	return err ? err : fd_write_at(c->fd, bytes, size, offset);
+	if ((err != -ENOSPC && err != -EDQUOT) || !c->in_memory ||
+	    move_to_memory(c) != 0)
+		return err;
+	return write_here(c, offset, bytes, size);
 }
 
 int scratch_resize(struct scratch *c, uint64_t size)
@@ -108,10 +169,11 @@ int scratch_resize(struct scratch *c, uint64_t size)
 	return ftruncate(c->fd, (off_t)size) < 0 ? -errno : 0;
 }
 
-int scratch_copy(struct store *store, struct version *v, struct scratch **out)
+int scratch_copy(struct store *store, bool in_memory, struct version *v,
+		 struct scratch **out)
 {
 	AUTO_FREE void *piece = malloc(COPY_SIZE);
-	struct scratch *c = scratch_new(store);
+	struct scratch *c = scratch_new(store, in_memory);
 	uint64_t offset = 0;
 	ssize_t count = 0;
 	int err = piece && c ? 0 : -ENOMEM;

@@ -11,6 +11,7 @@
  * scratch_resize() or scratch_map().
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,12 +20,16 @@
 
 struct scratch;
 
-/* Empty content; NULL without memory. */
-struct scratch *scratch_new(struct store *store);
+/*
+ * Empty content; NULL without memory. With `in_memory` it moves to memory when
+ * tmp/ has no space for it.
+ */
+struct scratch *scratch_new(struct store *store, bool in_memory);
 void scratch_free(struct scratch *c); /* NULL is fine */
 
 /* Content that starts as a copy of a version. 0, or a negative errno. */
-int scratch_copy(struct store *store, struct version *v, struct scratch **out);
+int scratch_copy(struct store *store, bool in_memory, struct version *v,
+		 struct scratch **out);
 
 uint64_t scratch_size(const struct scratch *c);
 /* Its file, of scratch_size() bytes; -1 while it is empty. Borrowed. */

@@ -185,6 +185,8 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 		return complain(o->store, strerror(-err));
 	}
 	mount.hides.used = o->private_deletes;
+	mount.strict = o->strict;
+	mount.drops_when_full = o->drops_when_full;
 	mounted.mount = &mount;
 	janitor_start(&janitor, store, mount.read_only ? 0 : o->collect);
 	status = run_session(o, args, &mounted);

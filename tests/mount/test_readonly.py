@@ -249,6 +249,12 @@ class NotWritable(ReadOnlyTest):
         with self.new_mount("reader", store=store) as reader:
             self.assertServes(reader, readable)
             self.assertRefusesChanges(reader)
+        for arguments in ("gc",), ("set", "max-bytes=1G"), ("undelete", "/"):
+            command, *rest = arguments
+            done = harness.tacfs(command, store, *rest)
+            self.assertEqual((done.returncode, done.stderr.decode()),
+                             (1, f"tacfs: {command}: {store}: it cannot be written "
+                              "to\n"))
         self.assertEqual(snapshot(self.store), before)
         self.assertEqual(reader.log_text(), f"tacfs: mount: {store}: it cannot be "
                          "written to: mounted read-only\n")

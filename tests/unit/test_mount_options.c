@@ -209,7 +209,9 @@ static void wrong_arguments_are_named(void **state)
 		{ { "s", "m", "-o", "uid=4294967295", NULL },
 		  "uid=4294967295 is not a number" },
 		{ { "s", "m", "-o", "deletes=no", NULL },
-		  "deletes=no: deletes are \"shared\" or \"private\"" },
+		  "deletes=no: \"shared\" or \"private\" is expected" },
+		{ { "-o", "on_full=wait", "s", "m", NULL },
+		  "on_full=wait: \"fail\" or \"drop\" is expected" },
 		{ { "s", "m", "-o", "namespace=..", NULL },
 		  "namespace=..: a namespace has 1 to 255 bytes, no \"/\", and "
 		  "is neither \".\" nor \"..\"" },

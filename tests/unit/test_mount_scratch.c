@@ -15,7 +15,7 @@
 static struct scratch *new_scratch(void **state)
 {
 	const struct fixture *f = *state;
-	struct scratch *s = scratch_new(f->store);
+	struct scratch *s = scratch_new(f->store, false);
 
 	assert_non_null(s);
 	return s;
@@ -74,7 +74,7 @@ static void copy_has_every_byte_of_the_version(void **state)
 	assert_non_null(bytes);
 	fill(bytes, SIZE, 1, 256);
 	assert_int_equal(try_publish(f->store, "file", bytes, SIZE, &v), 0);
-	assert_int_equal(scratch_copy(f->store, v, &s), 0);
+	assert_int_equal(scratch_copy(f->store, false, v, &s), 0);
 	assert_int_equal(scratch_map(s, &view), 0);
 	assert_int_equal(view.size, SIZE);
 	assert_memory_equal(view.bytes, bytes, SIZE);
