@@ -303,9 +303,8 @@ int commit_locked(struct mount *m, struct node *node, bool durable)
 		return durable ? err : 0; /* fsync(2) promises more */
 	}
 	if (err && err != -EROFS)
-		log_event(m->log, LOG_LEVEL_ERROR,
-			  "cannot publish \"%s\": %s", node->name,
-			  strerror(-err));
+		log_event(m->log, LOG_LEVEL_ERROR, "cannot publish \"%s\": %s",
+			  node->name, strerror(-err));
 	return err;
 }
 
