@@ -56,6 +56,7 @@ static const char *kind_text(enum problem_kind kind)
 		return "draft";
 	case PROBLEM_UNCHECKED:
 		return "unchecked";
+	case PROBLEM_WITHHELD:
 	case PROBLEM_NONE:
 		break;
 	}
@@ -136,6 +137,7 @@ static void end_json(const struct check_counts *counts)
 		{ "packs", counts->packs },
 		{ "unused_packs", counts->unused_packs },
 		{ "drafts", counts->drafts },
+		{ "others", counts->others },
 		{ "trashed", counts->trashed },
 		{ "quarantined", counts->quarantined },
 		{ "found", counts->problems },
@@ -157,6 +159,9 @@ static void end_text(const struct check_counts *counts)
 	       " in quarantine\n",
 	       counts->files, counts->directories, counts->packs,
 	       counts->unused_packs, counts->trashed, counts->quarantined);
+	if (counts->others)
+		printf("%" PRIu64 " of other users, who are not trusted\n",
+		       counts->others);
 	if (counts->unchecked)
 		printf("%" PRIu64 " could not be looked at\n",
 		       counts->unchecked);

@@ -18,6 +18,7 @@
 
 enum problem_kind {
 	PROBLEM_NONE,
+	PROBLEM_WITHHELD,  /* built on what others have; never told */
 	PROBLEM_DAMAGED,   /* a manifest or a pack */
 	PROBLEM_BLOCK,	   /* a pack with damaged blocks */
 	PROBLEM_DANGLING,  /* a manifest with a block that is nowhere */
@@ -27,7 +28,7 @@ enum problem_kind {
 	PROBLEM_MODE,	   /* others may change it, or its owner not read it */
 	PROBLEM_KIND,	   /* a kind of file that does not belong there */
 	PROBLEM_NAME,	   /* a name that does not belong there */
-	PROBLEM_DRAFT,	   /* left in tmp/ more than a day ago */
+	PROBLEM_DRAFT,	   /* left in tmp/ or intents/ a day ago */
 	PROBLEM_UNCHECKED  /* could not be looked at */
 };
 
@@ -44,7 +45,8 @@ struct check_counts {
 	uint64_t symlinks;
 	uint64_t packs;
 	uint64_t unused_packs; /* that no manifest names, nor another pack */
-	uint64_t drafts;       /* files in tmp/ */
+	uint64_t drafts;       /* files in tmp/ and intents/ */
+	uint64_t others;       /* files of a shared store that are not served */
 	uint64_t trashed;
 	uint64_t quarantined;
 	uint64_t problems;  /* all but those of PROBLEM_UNCHECKED */

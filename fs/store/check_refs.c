@@ -39,7 +39,10 @@ static void set_lost(const struct check *c, const struct manifest *m, size_t i,
 	else if (marks & PACK_IS_IN_TRASH)
 		where = "in trash/";
 	digest_text(pack, text);
-	finding_set(finding, PROBLEM_DANGLING,
+	finding_set(finding,
+		    marks & PACK_IS_CLOSED && check_expects_others(c)
+			    ? PROBLEM_WITHHELD
+			    : PROBLEM_DANGLING,
 		    "its block %zu, number %" PRIu32 " of pack %s, is %s", i,
 		    m->blocks[i].number, text, where);
 }
@@ -221,6 +224,10 @@ static int visit_manifest(struct check *c, const struct spot *spot)
 	if (!check_attributes(c, spot, "manifest") || c->options->names_only)
 		return 0;
 	err = check_look_twice(c, spot, look_at_manifest, &finding);
+	if (!err && finding.kind == PROBLEM_WITHHELD) {
+		c->counts.others++;
+		return 0;
+	}
 	if (!err && finding.kind != PROBLEM_NONE && c->options->repair)
 		err = mend(c, spot, &finding, &mended);
 	if (!err && finding.kind != PROBLEM_NONE)

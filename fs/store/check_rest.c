@@ -3,19 +3,39 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/check_state.h"
+#include "fs/store/guard.h"
 #include "fs/store/manifest_file.h"
+#include "fs/store/moves.h"
 #include "fs/store/quarantine.h"
 #include "fs/store/state.h"
 #include "fs/store/version_state.h"
 #include "fs/tree.h"
 
 enum { DRAFT_SECONDS = 24 * 60 * 60 };
+
+/* A deleted manifest that may come back still needs its packs. */
+static int mark_needed(struct check *c, const struct spot *spot)
+{
+	AUTO_FREE void *bytes = NULL;
+	struct version *v;
+	const char *why;
+	struct stat st;
+	int err = 0;
+
+	if (manifest_file_read(c->store, spot->dir, spot->name, &bytes, &st) ||
+	    version_parse(c->store, bytes, (size_t)st.st_size, &v, &why))
+		return 0;
+	for (size_t i = 0; !err && i < v->manifest.pack_count; i++)
+		err = pack_set_mark(&c->packs, &v->manifest.packs[i],
+				    PACK_IS_USED);
+	version_put(v);
+	return err;
+}
 
 /* A draft was never published, so nothing is lost with it. */
 static bool remove_draft(struct check *c, const struct spot *spot,
@@ -25,26 +45,57 @@ static bool remove_draft(struct check *c, const struct spot *spot,
 
 	if (!c->options->repair)
 		return false;
-	if (fd_draft_name_is(spot->name))
+	if (fd_draft_name_is(spot->name) || moves_name_is(spot->name) ||
+	    guard_name_is_left(spot->name))
 		return tree_remove(spot->dir, spot->name) == 0;
 	return quarantine_file(c->store, spot->dir, spot->name, &identity,
 			       "other", what) == 0;
+}
+
+/* The directory of a user in tmp/ or intents/ of a shared store. */
+static bool is_workplace(const struct check *c, const struct spot *spot)
+{
+	return store_is_shared(c->store) && c->depth == 1 &&
+	       S_ISDIR(spot->st.st_mode) && *spot->name &&
+	       spot->name[strspn(spot->name, "0123456789")] == '\0';
+}
+
+/* Those in tmp/ are closed to others. */
+static bool may_enter(const struct spot *spot)
+{
+	return geteuid() == 0 || spot->st.st_uid == geteuid();
 }
 
 static int visit_draft(struct check *c, const struct spot *spot)
 {
 	static const char what[] = "was left by a program more than a day ago";
 
+	if (is_workplace(c, spot))
+		return may_enter(spot) ? 0 : CHECK_PASS_OVER;
 	c->counts.drafts++;
-	if (time(NULL) - spot->st.st_mtime > DRAFT_SECONDS)
+	if (c->begun.tv_sec - spot->st.st_mtim.tv_sec > DRAFT_SECONDS)
 		check_tell(c, spot->name, PROBLEM_DRAFT, what,
 			   remove_draft(c, spot, what));
-	return 0;
+	return S_ISDIR(spot->st.st_mode) ? CHECK_PASS_OVER : 0;
 }
 
-int check_tmp(struct check *c)
+/* What a publication under way needs is not unused. */
+static int visit_intent(struct check *c, const struct spot *spot)
 {
-	return check_walk(c, c->store->root, "tmp", false, visit_draft);
+	int err = S_ISREG(spot->st.st_mode) && !c->options->names_only
+			  ? mark_needed(c, spot)
+			  : 0;
+
+	return err ? err : visit_draft(c, spot);
+}
+
+int check_drafts(struct check *c)
+{
+	int err = check_walk(c, c->store->root, "tmp", true, visit_draft);
+
+	return err ? err
+		   : check_walk(c, c->store->root, "intents", true,
+				visit_intent);
 }
 
 static int visit_quarantined(struct check *c, const struct spot *spot)
@@ -71,25 +122,6 @@ static bool is_pack(const struct spot *spot, struct digest *id)
 
 	return fd >= 0 && fd_read_at(fd, header, sizeof(header), 0) == 0 &&
 	       pack_parse_header(header, id) == 0;
-}
-
-/* A deleted manifest that may come back still needs its packs. */
-static int mark_needed(struct check *c, const struct spot *spot)
-{
-	AUTO_FREE void *bytes = NULL;
-	struct version *v;
-	const char *why;
-	struct stat st;
-	int err = 0;
-
-	if (manifest_file_read(c->store, spot->dir, spot->name, &bytes, &st) ||
-	    version_parse(c->store, bytes, (size_t)st.st_size, &v, &why))
-		return 0;
-	for (size_t i = 0; !err && i < v->manifest.pack_count; i++)
-		err = pack_set_mark(&c->packs, &v->manifest.packs[i],
-				    PACK_IS_USED);
-	version_put(v);
-	return err;
 }
 
 static int visit_trashed(struct check *c, const struct spot *spot)

@@ -33,7 +33,8 @@ struct check {
 	const struct check_options *options;
 	struct check_listener *listener;
 	struct check_counts counts;
-	struct writer path; /* of the directory that is walked */
+	struct timespec begun; /* by the clock of the file system */
+	struct writer path;    /* of the directory that is walked */
 	struct pack_set packs;
 	struct check_room *room;
 	unsigned depth; /* 1 in a part of the store */
@@ -87,10 +88,16 @@ __attribute__((format(printf, 3, 4))) void finding_set(struct finding *finding,
 bool check_attributes(struct check *c, const struct spot *spot,
 		      const char *what);
 
+/*
+ * Whether files of users who are not trusted are none of our business: those of
+ * a shared store, unless who asks wants to know of all that is not served.
+ */
+bool check_expects_others(const struct check *c);
+
 /* Each goes through one part of the store. 0, or an error that ends it. */
 int check_packs(struct check *c);
 int check_refs(struct check *c);
-int check_tmp(struct check *c);
+int check_drafts(struct check *c);
 int check_trash(struct check *c);
 int check_quarantine(struct check *c);
 

@@ -17,11 +17,16 @@ enum { ATTEMPTS = 4 };
 static const char draft[] = "draft-";
 static const char left[] = "left-";
 
+bool guard_name_is_left(const char *name)
+{
+	return strncmp(name, left, sizeof(left) - 1) == 0;
+}
+
 bool guard_drop_left(const struct store *store, const char *name)
 {
 	char link[FD_DRAFT_NAME_SIZE];
 
-	if (strncmp(name, left, sizeof(left) - 1) != 0)
+	if (!guard_name_is_left(name))
 		return false;
 	snprintf(link, sizeof(link), "%s%s", draft, name + sizeof(left) - 1);
 	if (fd_draft_name_is(link))

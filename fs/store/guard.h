@@ -37,4 +37,7 @@ bool guard_is_needed(const struct store *store);
  */
 bool guard_drop_left(const struct store *store, const char *name);
 
+/* Whether a link that was left has this name. */
+bool guard_name_is_left(const char *name);
+
 #endif

@@ -111,6 +111,10 @@ class SharedTest(harness.MountTest):
     def pack_path(self, name):
         return os.path.join(self.store, "packs", name.hex()[:2], name.hex())
 
+    def packs(self, name):
+        return [self.pack_path(pack)
+                for pack in forge.packs_of(calls.read(self.ref(name)))]
+
     def put_pack(self, blocks, owner=STRANGER, name=None):
         name = name or os.urandom(16)
         self.put(self.pack_path(name), forge.pack(name, blocks, self.seed), owner)
@@ -398,10 +402,6 @@ class Collecting(SharedTest):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         return json.loads(done.stdout)
 
-    def packs(self, name):
-        return [self.pack_path(pack)
-                for pack in forge.packs_of(calls.read(self.ref(name)))]
-
     def test_each_user_collects_packs_of_his_own(self):
         friend = self.mount_as(FRIEND, "friend3", ("allow_other",))
         theirs = os.path.join(friend.path, self._testMethodName, "theirs")
@@ -485,6 +485,43 @@ class Collecting(SharedTest):
         self.assertEqual(left, [name for name in os.listdir(intents)
                                 if name.startswith("left-")])
         self.assertContent(self.path("new"), samples.noise("renamed", 50000))
+
+
+@mount_only
+class Checked(SharedTest):
+    """fsck of a store in which others are as they should be."""
+
+    def fsck(self, *options):
+        done = harness.tacfs("fsck", "--json", *options, self.store, **identity(US))
+        return done.returncode, json.loads(done.stdout)
+
+    def test_files_of_others_are_counted_and_left_alone(self):
+        content = samples.noise("checked", 50000)
+        trusting = self.mount_as(US, "checking", ("allow_other", f"trust={FRIEND}"))
+        friend = self.mount_as(FRIEND, "friend7", ("allow_other",))
+        names = self._testMethodName
+        calls.write(os.path.join(friend.path, names, "theirs"), content)
+        calls.write(os.path.join(trusting.path, names, "ours"), content)
+        self.assertEqual(self.packs("ours"), self.packs("theirs"))
+        for part in "tmp", "intents":
+            for user in US, FRIEND:
+                os.utime(os.path.join(self.store, part, str(user)), (1, 1))
+        for options in (), ("--repair",):
+            status, found = self.fsck(*options)
+            self.assertEqual((status, found["found"]), (0, 0), found)
+            # a pack, and two that need it
+            self.assertGreaterEqual(found["others"], 3)
+        self.assertContent(os.path.join(trusting.path, names, "ours"), content)
+        self.assertContent(os.path.join(friend.path, names, "theirs"), content)
+        friend.stop()
+        trusting.stop()
+
+    def test_doctor_names_them(self):
+        friend = self.mount_as(FRIEND, "friend8", ("allow_other",))
+        calls.write(os.path.join(friend.path, self._testMethodName, "theirs"), b"1")
+        done = harness.tacfs("doctor", self.store, **identity(US))
+        self.assertIn(b"theirs", done.stdout)
+        friend.stop()
 
 
 def errno_of(user, act, arguments):
