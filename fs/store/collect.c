@@ -183,7 +183,7 @@ static int mark(struct run *run)
 	err = mark_packs(run->store, m);
 	if (err) {
 		snprintf(run->result->trouble, sizeof(run->result->trouble),
-			 "%s", m->trouble);
+			 "%s", m->walk.trouble);
 		return err;
 	}
 	run->result->files = m->files;
