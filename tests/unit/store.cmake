@@ -6,7 +6,7 @@ foreach(test counters damage kill measure open publish reference reports threads
     SOURCES test_store_${test}.c store_fixture.c collision.c
     LINK fs PkgConfig::XXHASH)
 endforeach()
-foreach(test collect guard trash)
+foreach(test collect guard rewrite trash)
   tacfs_unit_test(test_store_${test}
     SOURCES test_store_${test}.c store_fixture.c store_collecting.c reseal.c
     LINK fs)
