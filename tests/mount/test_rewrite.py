@@ -23,13 +23,20 @@ class Rewritten(harness.MountTest):
         calls.save(path, content)
         os.unlink(large)
 
-    def collect(self):
-        done = harness.tacfs("gc", "--grace=0", "--keep=0", "--json", self.store)
+    def gc(self, *options):
+        done = harness.tacfs("gc", "--grace=0", "--keep=0", "--json", *options,
+                             self.store)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         result = json.loads(done.stdout)
         self.assertEqual(result["rewritten_packs"], 1,
                          f"expected one pack rewritten, seen {result}")
         self.assertGreater(result["rewritten_bytes"], LARGE // 2)
+        return result
+
+    def collect(self):
+        told = self.gc("--dry-run")["rewritten_bytes"]
+        result = self.gc()
+        self.assertEqual(result["rewritten_bytes"], told)
         self.assertEqual(result["deleted_packs"], 1,
                          f"expected the old pack deleted, seen {result}")
 

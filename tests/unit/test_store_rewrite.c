@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -420,6 +422,31 @@ static void what_fails_changes_nothing(void **state)
 	assert_int_equal(measured(f->store).packs, 2);
 }
 
+/* A limit of files' sizes stands for the disk. */
+static void a_full_disk_does_not_stop_the_collection(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit limit, old;
+	struct collect_result r;
+
+	put_sharing(f->store, "kept", 90);
+	put(f->store, "gone", 95, 96);
+	assert_int_equal(unlinkat(store_refs(f->store), "gone", 0), 0);
+	a_tick();
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = old;
+	limit.rlim_cur = SHARED / 2;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	r = collected(f->store, &rewriting);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_string_equal(r.not_rewritten, strerror(EFBIG));
+	assert_int_equal(r.deleted_packs, 1);
+	assert_shows(f->store, "kept", 90, 92);
+	assert_int_equal(collected(f->store, &rewriting).rewritten_packs, 1);
+	assert_shows(f->store, "kept", 90, 92);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -438,6 +465,7 @@ int main(void)
 		STORE_TEST(who_reads_is_not_disturbed),
 		STORE_TEST(what_is_published_meanwhile_wins),
 		STORE_TEST(what_fails_changes_nothing),
+		STORE_TEST(a_full_disk_does_not_stop_the_collection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
