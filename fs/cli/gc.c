@@ -11,7 +11,14 @@
 #include "fs/store/collect.h"
 #include "fs/store/trash.h"
 
-enum { OPTION_DRY_RUN = CLI_LONG_ONLY, OPTION_GRACE, OPTION_KEEP, OPTION_JSON };
+enum {
+	OPTION_DRY_RUN = CLI_LONG_ONLY,
+	OPTION_GRACE,
+	OPTION_KEEP,
+	OPTION_REWRITE,
+	OPTION_JSON,
+	PERCENT_MAX = 100
+};
 
 struct request {
 	struct collect_options options;
@@ -28,15 +35,17 @@ static bool on_progress(void *context, size_t files)
 
 static int print_json(const struct collect_result *r)
 {
-	json_t *object =
-		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "files",
-			  (json_int_t)r->files, "packs", (json_int_t)r->packs,
-			  "expired_files", (json_int_t)r->expired_files,
-			  "set_aside_packs", (json_int_t)r->set_aside_packs,
-			  "set_aside_bytes", (json_int_t)r->set_aside_bytes,
-			  "restored_packs", (json_int_t)r->restored_packs,
-			  "deleted_packs", (json_int_t)r->deleted_packs,
-			  "deleted_bytes", (json_int_t)r->deleted_bytes);
+	json_t *object = json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "files",
+		(json_int_t)r->files, "packs", (json_int_t)r->packs,
+		"expired_files", (json_int_t)r->expired_files,
+		"rewritten_packs", (json_int_t)r->rewritten_packs,
+		"rewritten_bytes", (json_int_t)r->rewritten_bytes,
+		"set_aside_packs", (json_int_t)r->set_aside_packs,
+		"set_aside_bytes", (json_int_t)r->set_aside_bytes,
+		"restored_packs", (json_int_t)r->restored_packs,
+		"deleted_packs", (json_int_t)r->deleted_packs, "deleted_bytes",
+		(json_int_t)r->deleted_bytes);
 
 	if (!object)
 		return cli_fail("gc", "--json", -ENOMEM);
@@ -53,6 +62,8 @@ static int print_text(const struct collect_result *r, bool dry_run)
 	printf("%zu files need %zu packs\n", r->files, r->packs);
 	printf("%zu deleted files %sforgotten for good\n", r->expired_files,
 	       would);
+	printf("%zu packs %srewritten without %" PRIu64 " bytes\n",
+	       r->rewritten_packs, would, r->rewritten_bytes);
 	printf("%zu packs, %" PRIu64 " bytes, %sset aside\n",
 	       r->set_aside_packs, r->set_aside_bytes, would);
 	if (r->restored_packs)
@@ -80,6 +91,9 @@ static int collect(const struct request *r)
 	store_close(store);
 	if (err)
 		return cli_fail_why("gc", r->path, result.trouble);
+	if (result.not_rewritten[0])
+		fprintf(stderr, "tacfs gc: packs are not rewritten: %s\n",
+			result.not_rewritten);
 	return r->json ? print_json(&result)
 		       : print_text(&result, options.dry_run);
 }
@@ -98,6 +112,20 @@ static int take_seconds(const char *option, const char *text, int64_t *seconds)
 	return CLI_OK;
 }
 
+static int take_percent(const char *text, unsigned *percent)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || end == text || *end || value > PERCENT_MAX)
+		return cli_usage("gc", "--rewrite=%s is not a percentage",
+				 text);
+	*percent = (unsigned)value;
+	return CLI_OK;
+}
+
 static int take_option(int c, struct request *r, char **argv)
 {
 	switch (c) {
@@ -111,6 +139,8 @@ static int take_option(int c, struct request *r, char **argv)
 		return take_seconds("grace", optarg, &r->options.grace);
 	case OPTION_KEEP:
 		return take_seconds("keep", optarg, &r->options.keep);
+	case OPTION_REWRITE:
+		return take_percent(optarg, &r->options.rewrite);
 	default:
 		return cli_bad_option(argv);
 	}
@@ -122,11 +152,13 @@ static int run(int argc, char **argv)
 		{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
 		{ "grace", required_argument, NULL, OPTION_GRACE },
 		{ "keep", required_argument, NULL, OPTION_KEEP },
+		{ "rewrite", required_argument, NULL, OPTION_REWRITE },
 		{ "json", no_argument, NULL, OPTION_JSON },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct request r = { .options = { .grace = COLLECT_GRACE_SECONDS,
 					  .keep = TRASH_SECONDS,
+					  .rewrite = COLLECT_REWRITE_PERCENT,
 					  .intents = COLLECT_INTENT_SECONDS } };
 	int status = CLI_OK;
 	int c;
@@ -146,13 +178,15 @@ const struct command command_gc = {
 	.name = "gc",
 	.summary = "delete what nothing in a store needs any more",
 	.help = "usage: tacfs gc [--dry-run] [--grace=SECONDS] "
-		"[--keep=SECONDS] [--json] STORE\n"
+		"[--keep=SECONDS] [--rewrite=PERCENT] [--json] STORE\n"
 		"\n"
 		"Forgets files that were deleted long ago, sets packs aside "
 		"that no\n"
 		"file needs, and deletes those that an earlier run set aside. "
-		"Others\n"
-		"may use the store meanwhile.\n"
+		"Packs\n"
+		"of which little is needed are rewritten without the rest. "
+		"Others may\n"
+		"use the store meanwhile.\n"
 		"\n"
 		"  --dry-run        only say what would be done\n"
 		"  --grace=SECONDS  between setting aside and deleting: 3600; "
@@ -160,6 +194,10 @@ const struct command command_gc = {
 		"                   both are done now\n"
 		"  --keep=SECONDS   how long deleted files can be undeleted: "
 		"604800\n"
+		"  --rewrite=PERCENT\n"
+		"                   rewrite packs of which more is not needed: "
+		"50; with 0\n"
+		"                   none\n"
 		"  --json           the numbers as a JSON object\n",
 	.run = run,
 };

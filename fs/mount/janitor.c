@@ -39,6 +39,7 @@ static void collect(struct janitor *j)
 		.grace = COLLECT_GRACE_SECONDS,
 		.keep = TRASH_SECONDS,
 		.intents = COLLECT_INTENT_SECONDS,
+		.rewrite = COLLECT_REWRITE_PERCENT,
 		.progress = goes_on,
 		.context = j,
 	};
@@ -48,7 +49,13 @@ static void collect(struct janitor *j)
 	if (err && err != -EBUSY && err != -ECANCELED)
 		log_event(store_log(j->store), LOG_LEVEL_WARNING,
 			  "nothing is collected: %s", result.trouble);
-	else if (!err && result.deleted_packs)
+	else if (!err && result.not_rewritten[0])
+		log_event(store_log(j->store), LOG_LEVEL_WARNING,
+			  "packs are not rewritten: %s", result.not_rewritten);
+	if (!err && result.rewritten_packs)
+		log_event(store_log(j->store), LOG_LEVEL_INFO,
+			  "rewrote %zu packs", result.rewritten_packs);
+	if (!err && result.deleted_packs)
 		log_event(store_log(j->store), LOG_LEVEL_INFO,
 			  "collected %zu packs", result.deleted_packs);
 }

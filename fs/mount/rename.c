@@ -74,7 +74,7 @@ static int unlink_renamed(const struct renaming *r)
 	int err = 0;
 
 	store_names_lock(r->m->store);
-	if (version_is_current(v, dir, r->from.name) &&
+	if (version_is_shown(v, dir, r->from.name) &&
 	    unlinkat(dir, r->from.name, 0) < 0)
 		err = -errno;
 	store_names_unlock(r->m->store);

@@ -69,8 +69,8 @@ static bool is_hidden(struct mount *m, struct node *directory)
 	if (hidden)
 		version_get(hidden);
 	tree_unlock(&m->tree);
-	is = hidden && version_is_current(hidden, directory->directory.fd,
-					  RENDERING_SOURCE);
+	is = hidden && version_is_shown(hidden, directory->directory.fd,
+					RENDERING_SOURCE);
 	version_put(hidden);
 	return is;
 }

@@ -16,6 +16,7 @@
 #include "fs/store/mark.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_file.h"
+#include "fs/store/rewrite.h"
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
@@ -215,12 +216,52 @@ static int mark(struct run *run)
 	err = mark_packs(run->store, m);
 	if (err) {
 		snprintf(run->result->trouble, sizeof(run->result->trouble),
-			 "%s", m->trouble);
+			 "%s", m->walk.trouble);
 		return err;
 	}
 	run->result->files = m->files;
 	run->result->packs = m->packs.count;
 	return may_go_on(run);
+}
+
+static int rewrite_goes_on(void *context, size_t files)
+{
+	struct run *run = context;
+	int err = may_go_on(run);
+
+	if (err || !run->options->progress)
+		return err;
+	return run->options->progress(run->options->context, files)
+		       ? 0
+		       : -ECANCELED;
+}
+
+/*
+ * Before the mark, which then finds the old packs needless. On a full disk it
+ * fails, and all the rest must go on.
+ */
+static int rewrite(struct run *run)
+{
+	struct rewrite_options options = {
+		.percent = run->options->rewrite,
+		.before = run->mark.begun.tv_sec - run->options->grace + 1,
+		.begun = run->mark.begun,
+		.dry_run = run->options->dry_run,
+		.ticker = { .goes_on = rewrite_goes_on, .context = run },
+	};
+	struct rewrite_result result;
+	int err;
+
+	if (!options.percent)
+		return 0;
+	err = store_rewrite(run->store, &options, &result);
+	run->result->rewritten_packs = result.packs;
+	run->result->rewritten_bytes = result.bytes;
+	if (err == -ECANCELED || err == -ESTALE)
+		return complain(run, err, "packs");
+	memcpy(run->result->not_rewritten, result.trouble,
+	       sizeof(result.trouble));
+	return 0;
 }
 
 static int set_all_aside(struct run *run)
@@ -265,6 +306,8 @@ static int collect(struct run *run)
 	const struct timespec tick = { .tv_nsec = TICK_NSEC };
 	int err = expire(run);
 
+	if (!err)
+		err = rewrite(run);
 	if (!err)
 		err = collect_once(run);
 	if (err || run->options->grace || run->options->dry_run ||

@@ -60,6 +60,7 @@ void pack_draft_free(struct pack_draft *draft)
 		return;
 	fd_draft_close(&draft->file);
 	free(draft->table.blocks);
+	free(draft->table.references);
 	free(draft->buffer);
 	free(draft);
 }
@@ -127,6 +128,26 @@ int pack_draft_add(struct pack_draft *draft, const struct block_id *id,
 		.encoding = encoding,
 		.reference = PACK_NO_REFERENCE,
 	};
+	return 0;
+}
+
+int pack_draft_refer(struct pack_draft *draft,
+		     const struct pack_reference *reference, int64_t *number)
+{
+	struct pack_table *table = &draft->table;
+
+	if (table->reference_count == draft->reference_capacity) {
+		size_t capacity = table->reference_count * 2 + FIRST_CAPACITY;
+		struct pack_reference *references = reallocarray(
+			table->references, capacity, sizeof(*references));
+
+		if (!references)
+			return -ENOMEM;
+		table->references = references;
+		draft->reference_capacity = capacity;
+	}
+	*number = (int64_t)table->reference_count;
+	table->references[table->reference_count++] = *reference;
 	return 0;
 }
 

@@ -15,10 +15,11 @@
 struct pack_draft {
 	struct pack_draft *next; /* the owner's */
 	struct fd_draft file;
-	struct pack_table table; /* blocks without references */
-	size_t capacity;	 /* of table.blocks */
-	uint64_t end;		 /* where the next stored block goes */
-	uint8_t *buffer;	 /* its last bytes, not written yet */
+	struct pack_table table;
+	size_t capacity;	   /* of table.blocks */
+	size_t reference_capacity; /* of table.references */
+	uint64_t end;		   /* where the next stored block goes */
+	uint8_t *buffer;	   /* its last bytes, not written yet */
 	size_t buffered;
 };
 
@@ -26,10 +27,17 @@ struct pack_draft {
 int pack_draft_open(const struct store *store, struct pack_draft **out);
 void pack_draft_free(struct pack_draft *draft); /* NULL is fine */
 
-/* Appends a stored block; tells its number in the pack. */
+/*
+ * Appends a stored block; tells its number in the pack. One that needs a
+ * reference is to be given it: table.blocks[number].reference.
+ */
 int pack_draft_add(struct pack_draft *draft, const struct block_id *id,
 		   enum block_encoding encoding, const void *stored,
 		   size_t stored_size, uint32_t *number);
+
+/* Appends a reference, and tells which it is. */
+int pack_draft_refer(struct pack_draft *draft,
+		     const struct pack_reference *reference, int64_t *number);
 
 /* Writes the table and the trailer: the file is complete now. */
 int pack_draft_end(struct pack_draft *draft);

@@ -13,6 +13,7 @@
 #include "fs/store/durable.h"
 #include "fs/store/exchange.h"
 #include "fs/store/pack_file.h"
+#include "fs/store/publish_manifest.h"
 #include "fs/store/state.h"
 #include "fs/store/tally.h"
 #include "fs/store/version_state.h"
@@ -128,7 +129,7 @@ static int place_manifest(struct store *store, const struct publication *p,
 {
 	int err = name_manifest(store, p, draft);
 
-	if (!err && p->durable)
+	if (!err && (p->durable || p->ordered))
 		err = durable_name(store, p->dir);
 	if (!err && p->durable)
 		err = durable_commit(draft->fd);
@@ -139,7 +140,8 @@ static int place_manifest(struct store *store, const struct publication *p,
 static int place(struct store *store, const struct publication *p,
 		 const struct content *content, struct fd_draft *manifest)
 {
-	int err = p->durable ? sync_data(store, content, manifest) : 0;
+	int err = p->durable || p->ordered ? sync_data(store, content, manifest)
+					   : 0;
 
 	if (!err)
 		err = place_packs(store, content, p->durable);
@@ -155,10 +157,9 @@ static bool is_expired(const struct fd_draft *draft)
 	       !st.st_nlink;
 }
 
-/* `content` has no blocks when the manifest holds it, or shares all of it. */
-static int publish_manifest(struct store *store, const struct publication *p,
-			    const struct content *content,
-			    const struct manifest *m, struct version **out)
+int publish_manifest(struct store *store, const struct publication *p,
+		     const struct content *content, const struct manifest *m,
+		     struct version **out)
 {
 	struct fd_draft draft = { .fd = -1 };
 	struct version *version = NULL;

@@ -24,6 +24,7 @@ struct publication {
 					   NULL: whatever it shows */
 	bool exclusive;			/* -EEXIST when the name is taken */
 	bool durable; /* on disk when this returns, not only visible */
+	bool ordered; /* else: on disk before what it replaces is gone there */
 };
 
 /*

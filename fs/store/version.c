@@ -249,6 +249,29 @@ bool version_is_current(const struct version *v, int dir, const char *name)
 	return version_is_in(v, dir, name);
 }
 
+static bool is_alike(const struct manifest_meta *a,
+		     const struct manifest_meta *b)
+{
+	return a->ino == b->ino && a->size == b->size && a->mode == b->mode &&
+	       a->mtime_sec == b->mtime_sec && a->mtime_nsec == b->mtime_nsec &&
+	       a->uid == b->uid && a->kind == b->kind &&
+	       memcmp(a->sha256, b->sha256, sizeof(a->sha256)) == 0;
+}
+
+bool version_is_shown(const struct version *v, int dir, const char *name)
+{
+	struct version *now;
+	bool alike;
+
+	if (version_is_current(v, dir, name))
+		return true;
+	if (version_load(v->store, dir, name, &now))
+		return false;
+	alike = is_alike(&v->manifest.meta, &now->manifest.meta);
+	version_put(now);
+	return alike;
+}
+
 bool version_same(const struct version *a, const struct version *b)
 {
 	struct file_identity file_a;

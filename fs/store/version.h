@@ -42,6 +42,9 @@ int version_load(struct store *store, int dir, const char *name,
 /* Whether `name` in `dir` still is the manifest that `v` was read from. */
 bool version_is_current(const struct version *v, int dir, const char *name);
 
+/* The same, or a manifest that differs in the packs alone: see rewrite.h. */
+bool version_is_shown(const struct version *v, int dir, const char *name);
+
 /* Whether both were read from one manifest. */
 bool version_same(const struct version *a, const struct version *b);
 

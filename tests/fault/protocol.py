@@ -11,6 +11,8 @@ The processes, each of which may be killed, and started again, before any step:
 - two publishers, that reuse the pack, or the first of which places it;
 - one that deletes, moves (between two directories), and brings back a manifest;
 - one that changes the attributes of what another publishes (an exchange);
+- one that rewrites packs: it places the pack, and exchanges what a name shows for
+  the same content in this pack, while a publisher publishes there;
 - a collector, that goes on for ever.
 """
 import collections
@@ -18,10 +20,12 @@ import collections
 # Where the pack is, and whether it was set aside before the mark began; the slots:
 # drafts of two publishers, a guard's link that is held, one that was left, a name
 # in two directories, the trash, names that the publishers give, the draft of an
-# exchange; whether a directory's move (moves.h) is counted; how far everybody is.
+# exchange, the draft of a rewriter; whether a directory's move (moves.h) is counted;
+# how far everybody is.
 FIELDS = ("pack", "old", "draft1", "draft2", "guard", "left", "here", "there", "trash",
-          "name1", "name2", "swapped", "begun", "collecting", "seen", "disturbed",
-          "publisher1", "publisher2", "mover", "changer", "collector")
+          "name1", "name2", "swapped", "rewritten", "begun", "collecting", "seen",
+          "disturbed", "publisher1", "publisher2", "mover", "changer", "rewriter",
+          "collector")
 INDEX = {field: index for index, field in enumerate(FIELDS)}
 
 
@@ -37,8 +41,9 @@ class State(collections.namedtuple("State", FIELDS)):
 
 PACKS, TRASH, GONE = "packs", "trash", "gone"
 NEEDS, OTHER = "needs", "other"  # a manifest that names the pack; one that does not
+COPY = "copy"  # one that names the pack, of a rewriter
 
-INTENTS = ("draft1", "draft2", "guard", "left", "swapped")
+INTENTS = ("draft1", "draft2", "guard", "left", "swapped", "rewritten")
 REFS = ("here", "name1", "name2", "there")
 ORDER = INTENTS + REFS + ("trash",) + INTENTS
 
@@ -47,12 +52,13 @@ class Protocol:
     """The steps; `without` names one that is left out, and that must show."""
 
     def __init__(self, without=None, new=False, publishers=(1, 2), moves=True,
-                 changes=False):
+                 changes=False, rewrites=False):
         self.without = without
         self.new = new  # the first publisher places the pack
         self.publishers = publishers
         self.moves = moves
         self.changes = changes
+        self.rewrites = rewrites
         self.order = self.mark_order()
 
     def has(self, step):
@@ -71,7 +77,9 @@ class Protocol:
         state = State(*[None] * len(FIELDS)).to(
             pack=None if self.new else PACKS, old=False, begun=0, collecting=False,
             seen=False, disturbed=False, publisher1="find", publisher2="find",
-            mover="idle", changer="idle", collector="idle")
+            mover="idle", changer="idle", rewriter="place", collector="idle")
+        if self.rewrites:
+            return state.to(pack=None, name1=OTHER)
         return state if self.new else state.to(here=NEEDS)
 
     def steps(self, state):
@@ -82,6 +90,8 @@ class Protocol:
             yield from self.move(state)
         if self.changes:
             yield from self.change(state)
+        if self.rewrites:
+            yield from self.rewrite(state)
         yield from self.collect(state)
 
     # Publishing
@@ -204,6 +214,48 @@ class Protocol:
         elif at == "close":
             yield state.to(swapped=None, changer="idle")
 
+    # Rewriting: name1 has what is to be replaced, unless a publisher was there.
+
+    def rewrite(self, state):
+        at = state.rewriter
+        if at in ("end", "killed"):
+            return
+        left = state.left or (NEEDS if state.rewritten == NEEDS else None)
+        yield state.to(rewriter="killed", rewritten=None, left=left)
+        early = not self.has("the rewriter's draft before its look")
+        if at == "place":
+            yield state.to(pack=PACKS, rewriter="look" if early else "draft")
+        elif at == "draft":
+            looks = not early and self.has("the rewriter's look")
+            yield state.to(rewritten=COPY, rewriter="look" if looks else "swap")
+        elif at == "look":
+            yield state.to(rewriter={PACKS: "draft" if early else "swap",
+                                     TRASH: "bring back", GONE: "close"}[state.pack])
+        elif at == "bring back":
+            back = {"pack": PACKS} if state.pack == TRASH else {}
+            yield state.to(**back, rewriter="look")
+        elif at == "swap" and not state.rewritten:
+            yield state.to(rewriter="end")  # expired
+        elif at == "swap":
+            yield state.to(rewritten=state.name1, name1=state.rewritten,
+                           rewriter="judge")
+        else:
+            yield self.judge_swap(state)
+
+    def judge_swap(self, state):
+        at = state.rewriter
+        if at == "judge":
+            good = state.rewritten == OTHER or not self.has("putting back")
+            return state.to(rewriter="close" if good else "begin")
+        if at == "begin":
+            return state.to(begun=1, disturbed=True, rewriter="put back")
+        if at == "put back":
+            return state.to(rewritten=state.name1, name1=state.rewritten,
+                            rewriter="finish")
+        if at == "finish":
+            return state.to(begun=0, rewriter="close")
+        return state.to(rewritten=None, rewriter="end")
+
     # Collecting
 
     def collect(self, state):
@@ -244,11 +296,14 @@ class Protocol:
         for slot in ("draft1", "draft2", "left", "trash"):
             if getattr(state, slot):
                 yield state.to(**{slot: None})
-        if state.begun and state.changer == "idle":
+        if state.rewritten == COPY:
+            yield state.to(rewritten=None)
+        if (state.begun and state.changer == "idle" and
+                state.rewriter in ("place", "end", "killed")):
             yield state.to(begun=0)
 
     def read(self, state, at):
-        seen = state.seen or getattr(state, self.order[at]) == NEEDS
+        seen = state.seen or getattr(state, self.order[at]) in (NEEDS, COPY)
         if at + 1 < len(self.order):
             yield state.to(seen=seen, collector=at + 1)
         elif state.begun or state.disturbed:
@@ -269,15 +324,20 @@ class Protocol:
         """A manifest that shows names a pack that is gone."""
         if state.pack != GONE:
             return False
-        if NEEDS in (state.here, state.there, state.trash):
+        if NEEDS in (state.here, state.there, state.trash) or state.name1 == COPY:
             return True
         return any(getattr(state, f"name{n}") == NEEDS and
                    getattr(state, f"publisher{n}") == "done" for n in (1, 2))
 
     def is_torn(self, state):
         """The same, while the publisher may still notice."""
-        return state.pack == GONE and NEEDS in (state.here, state.there, state.trash,
-                                                state.name1, state.name2)
+        shown = (state.here, state.there, state.trash, state.name1, state.name2)
+        return state.pack == GONE and (NEEDS in shown or COPY in shown)
+
+    def is_undone(self, state):
+        """A rewriter has ended, by itself, and what was published is not shown."""
+        return (state.rewriter == "end" and state.publisher1 == "done" and
+                state.name1 != NEEDS)
 
 
 def explore(protocol, is_bad, limit=5000000):

@@ -16,10 +16,11 @@ LONG = os.environ.get("TACFS_LONG") == "1"
 
 
 class Explored(unittest.TestCase):
-    def explore(self, torn=True, **keywords):
+    def explore(self, torn=True, undone=False, **keywords):
         model = protocol.Protocol(**keywords)
-        count, way = protocol.explore(model, model.is_torn if torn else
-                                      model.is_lost)
+        is_bad = (model.is_undone if undone else model.is_torn if torn else
+                  model.is_lost)
+        count, way = protocol.explore(model, is_bad)
         print(f"\n  {count} states", end="")
         return way
 
@@ -44,6 +45,10 @@ class Protocol(Explored):
 
     def test_two_publish_and_one_changes(self):
         self.assertSafe(new=True, changes=True, moves=False)
+
+    def test_one_rewrites_what_another_publishes(self):
+        self.assertSafe(rewrites=True, publishers=(1,), moves=False)
+        self.assertSafe(rewrites=True, publishers=(1,), moves=False, undone=True)
 
     @unittest.skipUnless(LONG, "takes minutes: TACFS_LONG=1")
     def test_two_reuse_what_another_moves(self):
@@ -76,6 +81,14 @@ class Mutants(Explored):
     def test_changing(self):
         self.assertUnsafe(publishers=(1,), new=True, changes=True, moves=False,
                           without="counting what is put back")
+
+    def test_rewriting(self):
+        for step in ("the rewriter's draft before its look", "the rewriter's look"):
+            with self.subTest(step):
+                self.assertUnsafe(rewrites=True, publishers=(), moves=False,
+                                  without=step)
+        self.assertUnsafe(rewrites=True, publishers=(1,), moves=False, undone=True,
+                          without="putting back")
 
     def test_either_look_is_enough_in_the_end(self):
         """With the second alone a name may show what is lost, but not for long."""

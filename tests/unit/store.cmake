@@ -6,13 +6,13 @@ foreach(test counters damage kill measure open publish reference reports threads
     SOURCES test_store_${test}.c store_fixture.c collision.c
     LINK fs PkgConfig::XXHASH)
 endforeach()
-foreach(test collect guard trash)
+foreach(test collect guard rewrite trash)
   tacfs_unit_test(test_store_${test}
     SOURCES test_store_${test}.c store_fixture.c store_collecting.c reseal.c
     LINK fs)
 endforeach()
 tacfs_unit_test(test_store_steps
-  SOURCES test_store_steps.c store_fixture.c store_collecting.c
+  SOURCES test_store_steps.c stops.c store_fixture.c store_collecting.c
   LINK fs)
 foreach(call openat64 fstatat64 pwrite64 linkat renameat renameat2 unlinkat faccessat)
   target_link_options(test_store_steps PRIVATE -Wl,--wrap=${call})

@@ -375,6 +375,27 @@ static void what_is_damaged_needs_nothing(void **state)
 	assert_seed(f->store, "kept", SEED);
 }
 
+/* Short names take more memory than bytes. */
+static void a_file_that_names_many_is_looked_at(void **state)
+{
+	struct fixture *f = *state;
+	struct publication p = { .dir = store_refs(f->store), .name = "file" };
+	char names[MANIFEST_NAMES_MAX][4];
+	const char *pointers[MANIFEST_NAMES_MAX];
+	struct version *v;
+
+	for (unsigned i = 0; i < MANIFEST_NAMES_MAX; i++) {
+		snprintf(names[i], sizeof(names[i]), "%x", i);
+		pointers[i] = names[i];
+	}
+	p.content = -1;
+	p.names = pointers;
+	p.name_count = MANIFEST_NAMES_MAX;
+	assert_int_equal(store_publish(f->store, &p, &v), 0);
+	version_put(v);
+	assert_int_equal(collected(f->store, &collect_all).files, 1);
+}
+
 static void who_has_a_version_open_reads_on(void **state)
 {
 	struct fixture *f = *state;
@@ -465,6 +486,7 @@ int main(void)
 		STORE_TEST(all_namespaces_count),
 		STORE_TEST(what_a_newer_program_wrote_stops_all_deletion),
 		STORE_TEST(what_is_damaged_needs_nothing),
+		STORE_TEST(a_file_that_names_many_is_looked_at),
 		STORE_TEST(who_has_a_version_open_reads_on),
 		STORE_TEST(a_version_whose_packs_are_gone_is_not_published),
 		STORE_TEST(one_collector_works_at_a_time),

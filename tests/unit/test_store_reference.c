@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -20,6 +21,7 @@
 #include "codec/chunk.h"
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/collect.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
 #include "tests/unit/store_fixture.h"
@@ -140,12 +142,12 @@ static void place_similar(const struct fixture *f, const struct blocks *b,
 static void place_manifest(const struct fixture *f, const struct blocks *b,
 			   uint32_t number, uint8_t sha256_flip)
 {
-	struct digest pack = similar_id;
+	struct digest packs[] = { similar_id, base_id }; /* if it is there */
 	struct manifest_block block = { .id = id_in(f, b->similar),
 					.number = number };
 	struct manifest m = { .meta = { .size = SIZE, .mode = 0600 },
-			      .packs = &pack,
-			      .pack_count = 1,
+			      .packs = packs,
+			      .pack_count = 2,
 			      .blocks = &block,
 			      .block_count = 1 };
 	struct writer file = writer_upto(FILE_LIMIT);
@@ -244,6 +246,103 @@ static void content_is_shared_with_a_block_that_has_a_reference(void **state)
 	assert_int_equal(measured(f->store).packs, packs);
 }
 
+/* Blocks that refer to others, and one that nobody needs, in one pack. */
+static void place_with_dead(const struct fixture *f, const struct digest *id,
+			    const struct blocks *b, bool base, bool similar)
+{
+	struct block_reference none = { NULL, 0 };
+	struct block_reference to = { b->base, SIZE };
+	struct writer file = writer_upto(FILE_LIMIT);
+	struct pack_block blocks[3];
+	struct pack_reference reference = { .id = id_in(f, b->base) };
+	struct pack_table table = { .id = *id, .blocks = blocks };
+	uint8_t dead[SIZE];
+
+	fill(dead, SIZE, 3, 256);
+	pack_write_header(id, &file);
+	blocks[table.block_count++] = add_stored(f, dead, none, &file);
+	if (similar) {
+		blocks[table.block_count] =
+			add_stored(f, b->similar, to, &file);
+		blocks[table.block_count++].reference = 0;
+		reference.number = 2;
+		table.references = &reference;
+		table.reference_count = 1;
+	}
+	if (base)
+		blocks[table.block_count++] =
+			add_stored(f, b->base, none, &file);
+	else
+		reference.pack = base_id;
+	place_pack(f, &table, &file);
+}
+
+static struct collect_result rewritten(struct fixture *f)
+{
+	const struct timespec tick = { .tv_nsec = 30 * 1000 * 1000 };
+	struct collect_options o = { .intents = 3600, .rewrite = 40 };
+	struct collect_result r;
+
+	nanosleep(&tick, NULL);
+	assert_int_equal(store_collect(f->store, &o, &r), 0);
+	assert_string_equal(r.not_rewritten, "");
+	return r;
+}
+
+static void a_rewritten_block_keeps_its_reference(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_FREE struct blocks *b = malloc(sizeof(*b));
+	struct store_measures m;
+
+	make_blocks(b);
+	place_with_dead(f, &similar_id, b, true, true);
+	place_manifest(f, b, 1, 0);
+	assert_int_equal(rewritten(f).rewritten_packs, 1);
+	m = measured(f->store);
+	assert_int_equal(m.packs, 1);
+	assert_int_equal(m.blocks, 2);
+	assert_in_range(m.block_stored_bytes, SIZE, SIZE + SIZE / 4);
+	assert_reads(f->store, "file", b->similar, SIZE);
+	fixture_reopen(f);
+	assert_reads(f->store, "file", b->similar, SIZE);
+}
+
+static void a_rewritten_block_keeps_its_reference_elsewhere(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_FREE struct blocks *b = malloc(sizeof(*b));
+
+	make_blocks(b);
+	place_base(f, b);
+	place_with_dead(f, &similar_id, b, false, true);
+	place_manifest(f, b, 1, 0);
+	assert_int_equal(rewritten(f).rewritten_packs, 1);
+	assert_int_equal(measured(f->store).packs, 2);
+	assert_int_equal(measured(f->store).blocks, 2);
+	assert_reads(f->store, "file", b->similar, SIZE);
+}
+
+static void what_another_pack_refers_to_is_not_rewritten(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_FREE struct blocks *b = malloc(sizeof(*b));
+
+	make_blocks(b);
+	place_with_dead(f, &base_id, b, true, false);
+	publish(f->store, "base", b->base, SIZE);
+	assert_int_equal(measured(f->store).packs, 1);
+	place_similar(f, b, false);
+	place_manifest(f, b, 0, 0);
+	assert_int_equal(rewritten(f).rewritten_packs, 0);
+	assert_reads(f->store, "file", b->similar, SIZE);
+	assert_reads(f->store, "base", b->base, SIZE);
+	remove_file(f, "refs/default/file");
+	assert_int_equal(rewritten(f).rewritten_packs, 0);
+	assert_int_equal(rewritten(f).rewritten_packs, 1);
+	assert_reads(f->store, "base", b->base, SIZE);
+}
+
 #define TEST(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -255,6 +354,9 @@ int main(void)
 		TEST(a_block_without_its_reference_is_lost),
 		TEST(a_reference_that_moved_is_found_by_its_id),
 		TEST(content_is_shared_with_a_block_that_has_a_reference),
+		TEST(a_rewritten_block_keeps_its_reference),
+		TEST(a_rewritten_block_keeps_its_reference_elsewhere),
+		TEST(what_another_pack_refers_to_is_not_rewritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,10 +2,9 @@
 /*
  * A process that changes the store is stopped before each call that looks at
  * or changes a file, while others collect, or publish; then it goes on, or is
- * killed. The calls are counted by wrappers that the linker puts around them.
+ * killed.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -26,110 +25,32 @@
 #include "fs/store/collector.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
+#include "tests/unit/stops.h"
 #include "tests/unit/store_collecting.h"
 
-enum { SIZE = 120000, ENOUGH = 5, FAN = 2 };
-
-/* Of this process: a wrapper has nobody who could pass it in. */
-static struct {
-	unsigned done;
-	unsigned stop; /* before this one, and all later ones; 0: never */
-} steps;
-
-/* Of the 256 directories in packs/ one is like the other: no steps. */
-static void step(const char *name)
-{
-	if (strlen(name) != FAN && steps.stop && ++steps.done >= steps.stop)
-		raise(SIGSTOP);
-}
-
-/* The names that glibc gives to calls with 64-bit offsets. */
-int __wrap_openat64(int dir, const char *name, int flags, ...);
-int __real_openat64(int dir, const char *name, int flags, ...);
-int __wrap_fstatat64(int dir, const char *name, struct stat *st, int flags);
-int __real_fstatat64(int dir, const char *name, struct stat *st, int flags);
-ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at);
-ssize_t __real_pwrite64(int fd, const void *bytes, size_t size, off_t at);
-int __wrap_linkat(int from, const char *old, int to, const char *new, int how);
-int __real_linkat(int from, const char *old, int to, const char *new, int how);
-int __wrap_renameat(int from, const char *old, int to, const char *new);
-int __real_renameat(int from, const char *old, int to, const char *new);
-int __wrap_renameat2(int from, const char *old, int to, const char *new,
-		     unsigned how);
-int __real_renameat2(int from, const char *old, int to, const char *new,
-		     unsigned how);
-int __wrap_unlinkat(int dir, const char *name, int flags);
-int __real_unlinkat(int dir, const char *name, int flags);
-int __wrap_faccessat(int dir, const char *name, int mode, int flags);
-int __real_faccessat(int dir, const char *name, int mode, int flags);
-
-int __wrap_openat64(int dir, const char *name, int flags, ...)
-{
-	va_list args;
-	mode_t mode;
-
-	va_start(args, flags);
-	mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	step(name);
-	return __real_openat64(dir, name, flags, mode);
-}
-
-int __wrap_fstatat64(int dir, const char *name, struct stat *st, int flags)
-{
-	step(name);
-	return __real_fstatat64(dir, name, st, flags);
-}
-
-ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at)
-{
-	step("");
-	return __real_pwrite64(fd, bytes, size, at);
-}
-
-int __wrap_linkat(int from, const char *old, int to, const char *new, int how)
-{
-	step(old);
-	return __real_linkat(from, old, to, new, how);
-}
-
-int __wrap_renameat(int from, const char *old, int to, const char *new)
-{
-	step(old);
-	return __real_renameat(from, old, to, new);
-}
-
-int __wrap_renameat2(int from, const char *old, int to, const char *new,
-		     unsigned how)
-{
-	step(old);
-	return __real_renameat2(from, old, to, new, how);
-}
-
-int __wrap_unlinkat(int dir, const char *name, int flags)
-{
-	step(name);
-	return __real_unlinkat(dir, name, flags);
-}
-
-int __wrap_faccessat(int dir, const char *name, int mode, int flags)
-{
-	step(name);
-	return __real_faccessat(dir, name, mode, flags);
-}
+enum { SIZE = 120000, ENOUGH = 5 };
 
 /*
- * Contents by a letter. 'b' begins as 'a' does, so that it shares blocks; the
- * others have none in common.
+ * Sanitizers make this many times as slow. With them every third step is
+ * stopped at, and another third killed at, and all that follows is one step.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { STRIDE = 3, STOPS_ONCE = true };
+#else
+enum { STRIDE = 1, STOPS_ONCE = false };
+#endif
+
+/*
+ * Contents by a letter. 'b' begins as 'a' does, and 's' as 'r', so that they
+ * share blocks; the others have none in common.
  */
 static void fill_letter(uint8_t bytes[SIZE], char letter)
 {
-	if (letter == 'b') {
-		fill(bytes, SIZE, 'a', 256);
-		fill(bytes + SIZE / 2, SIZE / 2, 'b', 256);
-	} else {
-		fill(bytes, SIZE, (uint64_t)letter, 256);
-	}
+	bool shares = letter == 'b' || letter == 's';
+
+	fill(bytes, SIZE, (uint64_t)letter - shares, 256);
+	if (shares)
+		fill(bytes + SIZE / 2, SIZE / 2, (uint64_t)letter, 256);
 }
 
 static int put(struct store *store, const char *name, char letter,
@@ -214,6 +135,17 @@ static void judge_b(struct store *store, bool ended)
 	judge_new(store, ended, 'b');
 }
 
+static void judge_r(struct store *store, bool ended)
+{
+	judge_new(store, ended, 'r');
+}
+
+static void judge_part(struct store *store, bool ended)
+{
+	(void)ended;
+	assert_int_equal(get(store, "part", 's'), 0);
+}
+
 static int act_replace(struct store *store)
 {
 	struct publication p = { .dir = -1 };
@@ -248,11 +180,11 @@ static void judge_replaced(struct store *store, bool ended)
 		    (!ended && has_letter(store, "kept", 'k')));
 }
 
-static int act_change(struct store *store)
+static int change(struct store *store, const char *name)
 {
-	struct publication p = { .dir = store_refs(store), .name = "kept" };
+	struct publication p = { .dir = store_refs(store), .name = name };
 	struct version *v, *next;
-	int err = version_load(store, p.dir, "kept", &v);
+	int err = version_load(store, p.dir, name, &v);
 
 	if (err)
 		return err;
@@ -263,6 +195,29 @@ static int act_change(struct store *store)
 	if (!err)
 		version_put(next);
 	return err;
+}
+
+static int act_change(struct store *store)
+{
+	return change(store, "kept");
+}
+
+/* The mount tries again, and so it must end. */
+static int act_change_part(struct store *store)
+{
+	int err;
+
+	do
+		err = change(store, "part");
+	while (err == -EAGAIN);
+	return err;
+}
+
+static int act_share_part(struct store *store)
+{
+	const struct publication plain = { .dir = -1 };
+
+	return put(store, "new", 'r', &plain);
 }
 
 static int act_move(struct store *store)
@@ -305,16 +260,25 @@ static void judge_undeleted(struct store *store, bool ended)
 	assert_true(err == 0 || err == -ENOENT);
 }
 
+static const struct collect_options rewriting = {
+	.intents = COLLECT_INTENT_SECONDS,
+	.rewrite = 20,
+};
+
 static int act_collect(struct store *store)
 {
 	struct collect_result result;
 
-	return store_collect(store, &collect_all, &result);
+	return store_collect(store, &rewriting, &result);
 }
 
-/* "kept" and what is in "dir" is never deleted; of 'a' only a pack is left. */
+/*
+ * "kept", "part" and what is in "dir" is never deleted; of 'a' only a pack is
+ * left, and of that of 'r' "part" needs a half. All is older than what follows.
+ */
 static void prepare(struct fixture *f)
 {
+	const struct timespec tick = { .tv_nsec = 15 * 1000 * 1000 };
 	int refs = store_refs(f->store);
 
 	assert_int_equal(mkdirat(refs, "dir", 0700), 0);
@@ -323,6 +287,10 @@ static void prepare(struct fixture *f)
 	put_plainly(f->store, "kept.om", 'o');
 	put_plainly(f->store, "gone", 'a');
 	assert_int_equal(trash_delete(f->store, refs, "gone"), 0);
+	put_plainly(f->store, "whole", 'r');
+	put_plainly(f->store, "part", 's');
+	assert_int_equal(trash_delete(f->store, refs, "whole"), 0);
+	nanosleep(&tick, NULL);
 }
 
 /* Runs the play up to a step; false when it has fewer. */
@@ -337,7 +305,7 @@ static bool begin(const struct fixture *f, const struct play *play,
 		struct store *store = fixture_open(f);
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when it is stopped */
-		steps.stop = stop;
+		stop_before(stop, STOPS_ONCE);
 		_exit(play->act(store) ? 1 : 0);
 	}
 	assert_int_equal(waitpid(*pid, &status, WUNTRACED), *pid);
@@ -368,10 +336,10 @@ static void end(struct store *store, const struct play *play, pid_t pid,
 static void collect_twice(struct store *store)
 {
 	struct collect_result r;
-	int err = store_collect(store, &collect_all, &r);
+	int err = store_collect(store, &rewriting, &r);
 
 	if (err != -EAGAIN)
-		err = store_collect(store, &collect_all, &r);
+		err = store_collect(store, &rewriting, &r);
 	assert_true(err == 0 || err == -EAGAIN);
 }
 
@@ -392,6 +360,8 @@ static void judge_store(struct fixture *f)
 	assert_int_equal(count_below(f, "trash"), 0);
 	assert_true(has_letter(f->store, "dir/inner", 'i') ||
 		    has_letter(f->store, "dir2/inner", 'i'));
+	assert_true(has_letter(f->store, "part", 's') ||
+		    has_letter(f->store, "part", 'r'));
 }
 
 /* One step; false when the play has fewer. */
@@ -419,10 +389,10 @@ static bool try_step(const struct play *play, unsigned stop, bool kills)
 static void try_all(const struct play *play, size_t count, bool kills)
 {
 	for (size_t i = 0; i < count; i++) {
-		unsigned stop = 1;
+		unsigned stop = STRIDE > 1 ? 1 + kills : 1;
 
 		while (try_step(&play[i], stop, kills))
-			stop++;
+			stop += STRIDE;
 		assert_true(stop > ENOUGH);
 		print_message("%s: %u steps\n", play[i].what, stop - 1);
 	}
@@ -434,6 +404,8 @@ static const struct play plays[] = {
 	{ "create", act_create, judge_b },
 	{ "replace", act_replace, judge_replaced },
 	{ "change", act_change, judge_kept },
+	{ "publish what is rewritten", act_share_part, judge_r },
+	{ "change what is rewritten", act_change_part, judge_part },
 	{ "move and move back", act_move, judge_kept },
 	{ "move a directory", act_move_directory, judge_kept },
 	{ "delete and undelete", act_undelete, judge_undeleted },
@@ -449,6 +421,15 @@ static void who_is_killed_loses_nothing(void **state)
 {
 	(void)state;
 	try_all(plays, sizeof(plays) / sizeof(*plays), true);
+}
+
+/* In turn, so that each is done before half of the steps. */
+static void play_with_part(struct store *store, unsigned round)
+{
+	if (round % 2)
+		put_plainly(store, "part", 'r');
+	else
+		assert_int_equal(change(store, "part"), 0);
 }
 
 static void play_meanwhile(struct store *store, unsigned round)
@@ -483,6 +464,7 @@ static void judge_meanwhile(struct store *store, bool ended)
 static bool try_collector(unsigned stop, bool kills)
 {
 	const struct play play = { "collect", act_collect, judge_kept };
+	char part = (stop / 2 + kills) % 2 ? 'r' : 's'; /* play_with_part() */
 	struct fixture *f;
 	bool stopped;
 	pid_t pid;
@@ -492,13 +474,16 @@ static bool try_collector(unsigned stop, bool kills)
 	stopped = begin(f, &play, stop, &pid);
 	if (stopped) {
 		play_meanwhile(f->store, stop);
+		play_with_part(f->store, stop / 2 + kills);
 		end(f->store, &play, pid, kills);
 		fixture_reopen(f);
 		judge_meanwhile(f->store, true);
+		assert_int_equal(get(f->store, "part", part), 0);
 	}
 	judge_store(f);
 	if (stopped)
 		judge_meanwhile(f->store, true);
+	assert_int_equal(get(f->store, "part", stopped ? part : 's'), 0);
 	fixture_teardown((void **)&f);
 	return stopped;
 }
@@ -507,10 +492,10 @@ static void what_is_published_while_a_collector_stops_stays(void **state)
 {
 	(void)state;
 	for (unsigned kills = 0; kills < 2; kills++) {
-		unsigned stop = 1;
+		unsigned stop = STRIDE > 1 ? 1 + kills : 1;
 
 		while (try_collector(stop, kills))
-			stop++;
+			stop += STRIDE;
 		assert_true(stop > ENOUGH);
 		print_message("collect: %u steps\n", stop - 1);
 	}

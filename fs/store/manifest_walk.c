@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs/store/manifest_walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codec/arena.h"
+#include "fs/fd.h"
+#include "fs/own.h"
+
+enum {
+	/* Names take more memory than bytes in the manifest. */
+	ARENA_SPARE = 32 * MANIFEST_NAMES_MAX,
+	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	FILE_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+};
+
+static int complain(struct manifest_walk *walk, int dir, const char *name,
+		    int err, const char *what)
+{
+	char link[32], place[PATH_MAX] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	if (readlink(link, place, sizeof(place) - 1) < 0)
+		place[0] = '\0';
+	snprintf(walk->trouble, sizeof(walk->trouble), "%s/%s: %s", place, name,
+		 what);
+	return err;
+}
+
+/* `why` stays NULL when it is `visit` that fails. */
+static int visit(struct manifest_walk *walk, struct manifest_spot *spot,
+		 const void *bytes, const char **why)
+{
+	size_t size = (size_t)spot->st->st_size;
+	struct arena arena = arena_upto(4 * size + ARENA_SPARE);
+	struct manifest m;
+	int err = manifest_parse(bytes, size, &arena, &m, why);
+
+	if (!err) {
+		*why = NULL;
+		spot->m = &m;
+		err = walk->visit(walk, spot);
+	}
+	arena_free(&arena);
+	return err;
+}
+
+/* What is no manifest needs nothing. */
+static int read_manifest(struct manifest_walk *walk, int fd,
+			 struct manifest_spot *spot)
+{
+	size_t size = (size_t)spot->st->st_size;
+	AUTO_FREE void *bytes = malloc(size + 1);
+	const char *why = "";
+	int err;
+
+	if (!bytes)
+		return -ENOMEM;
+	err = fd_read_at(fd, bytes, size, 0);
+	if (!err)
+		err = visit(walk, spot, bytes, &why);
+	if (!err || !why)
+		return err;
+	if (err == -ENODATA || err == -EBADMSG)
+		return 0;
+	return complain(walk, spot->dir, spot->name, err,
+			err == -ENOTSUP ? "it is of a newer program"
+					: strerror(-err));
+}
+
+static int walk_file(struct manifest_walk *walk, int dir, const char *name)
+{
+	AUTO_CLOSE int fd = openat(dir, name, FILE_FLAGS);
+	struct stat st;
+	struct manifest_spot spot = { .dir = dir, .name = name, .st = &st };
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ELOOP || errno == ENXIO
+			       ? 0
+			       : complain(walk, dir, name, -errno,
+					  strerror(errno));
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
+		return 0;
+	return read_manifest(walk, fd, &spot);
+}
+
+static int walk_entry(struct manifest_walk *walk, int dir,
+		      const struct dirent *entry)
+{
+	const char *name = entry->d_name;
+	struct stat st;
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	if (entry->d_type == DT_DIR)
+		return manifest_walk(walk, dir, name);
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_REG ? walk_file(walk, dir, name) : 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (S_ISDIR(st.st_mode))
+		return manifest_walk(walk, dir, name);
+	return S_ISREG(st.st_mode) ? walk_file(walk, dir, name) : 0;
+}
+
+int manifest_walk(struct manifest_walk *walk, int parent, const char *name)
+{
+	AUTO_CLOSEDIR DIR *stream = NULL;
+	int dir = openat(parent, name, DIR_FLAGS);
+	struct dirent *entry;
+	int err = 0;
+
+	if (dir < 0)
+		return errno == ENOENT ? 0
+				       : complain(walk, parent, name, -errno,
+						  strerror(errno));
+	stream = fdopendir(dir);
+	if (!stream) {
+		err = -errno;
+		close(dir);
+		return err;
+	}
+	while (!err && (errno = 0, entry = readdir(stream)))
+		err = walk_entry(walk, dir, entry);
+	return err ? err : -errno;
+}
