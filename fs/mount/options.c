@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fs/mount/janitor.h"
+#include "fs/size.h"
 #include "fs/store/store.h"
 
 enum {
@@ -30,6 +31,8 @@ struct parsing {
 	char *space;
 	char *deletes;
 	char *collect;
+	char *max_bytes;
+	char *min_free;
 	char *why;
 	size_t why_size;
 };
@@ -40,6 +43,8 @@ static const struct fuse_opt specification[] = {
 	{ "deletes=%s", offsetof(struct parsing, deletes), 0 },
 	{ "namespace=%s", offsetof(struct parsing, space), 0 },
 	{ "collect=%s", offsetof(struct parsing, collect), 0 },
+	{ "max_bytes=%s", offsetof(struct parsing, max_bytes), 0 },
+	{ "min_free=%s", offsetof(struct parsing, min_free), 0 },
 	FUSE_OPT_KEY("-f", KEY_FOREGROUND),
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
@@ -151,12 +156,41 @@ static int take_deletes(struct parsing *p)
 	return -EINVAL;
 }
 
+static int parse_max_bytes(struct parsing *p)
+{
+	if (!p->max_bytes)
+		return 0;
+	if (size_parse(p->max_bytes, &p->o->max_bytes) != 0) {
+		snprintf(p->why, p->why_size,
+			 "max_bytes=%s is not a size, such as 512M or 10G",
+			 p->max_bytes);
+		return -EINVAL;
+	}
+	p->o->has_max_bytes = true;
+	return 0;
+}
+
+static int parse_min_free(struct parsing *p)
+{
+	if (!p->min_free || share_parse(p->min_free, &p->o->min_free) == 0)
+		return 0;
+	snprintf(p->why, p->why_size,
+		 "min_free=%s is neither a size, such as 512M or 10G, nor a "
+		 "percentage, such as 5%%",
+		 p->min_free);
+	return -EINVAL;
+}
+
 static int check(struct parsing *p)
 {
 	int err = parse_number("uid", p->uid, &p->o->uid, p);
 
 	if (!err)
 		err = parse_number("gid", p->gid, &p->o->gid, p);
+	if (!err)
+		err = parse_max_bytes(p);
+	if (!err)
+		err = parse_min_free(p);
 	if (!err)
 		err = take_space(p);
 	if (!err)
@@ -199,6 +233,8 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 	free(p.space);
 	free(p.deletes);
 	free(p.collect);
+	free(p.max_bytes);
+	free(p.min_free);
 	return err;
 }
 

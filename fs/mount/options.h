@@ -8,7 +8,10 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "fs/share.h"
 
 struct fuse_args;
 
@@ -25,7 +28,10 @@ struct mount_options {
 	bool debug; /* libfuse's, every request */
 	uid_t uid;  /* the owner that is shown: uid=, or the mounting user */
 	gid_t gid;
-	unsigned collect; /* seconds between collections; 0: never */
+	bool has_max_bytes; /* max_bytes= */
+	uint64_t max_bytes;
+	struct share min_free; /* min_free= */
+	unsigned collect;      /* seconds between collections; 0: never */
 };
 
 /*

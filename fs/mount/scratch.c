@@ -9,6 +9,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/room.h"
 
 enum { COPY_SIZE = 1024 * 1024 };
 
@@ -86,12 +87,22 @@ ssize_t scratch_read(const struct scratch *c, uint64_t offset, void *bytes,
 	return count < 0 ? -errno : count;
 }
 
-int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
-		  size_t size)
+static int write_once(struct scratch *c, uint64_t offset, const void *bytes,
+		      size_t size)
 {
 	int err = need_file(c);
 
 	return err ? err : fd_write_at(c->fd, bytes, size, offset);
+}
+
+int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
+		  size_t size)
+{
+	int err = write_once(c, offset, bytes, size);
+
+	if (err && store_make_room(c->store, err, size) == 0)
+		err = write_once(c, offset, bytes, size);
+	return err;
 }
 
 int scratch_resize(struct scratch *c, uint64_t size)

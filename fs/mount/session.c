@@ -155,10 +155,14 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	const struct log log = { .to_syslog = !o->foreground,
 				 .level = o->debug ? LOG_LEVEL_INFO
 						   : LOG_LEVEL_WARNING };
-	const struct store_config config = { .create = true,
-					     .read_only = o->read_only,
-					     .space = o->space,
-					     .log = &log };
+	const struct store_config config = {
+		.create = true,
+		.read_only = o->read_only,
+		.space = o->space,
+		.log = &log,
+		.max_bytes = o->has_max_bytes ? &o->max_bytes : NULL,
+		.min_free = o->min_free
+	};
 	struct mounted mounted = { .ready = on_ready, .ready_fd = ready_fd };
 	struct store *store;
 	struct janitor janitor;

@@ -11,14 +11,14 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
-#include "fs/store/collector.h"
+#include "fs/store/collect_run.h"
 #include "fs/store/guard.h"
-#include "fs/store/mark.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
+#include "fs/store/usage.h"
 
 enum {
 	FANS = 256,
@@ -27,15 +27,7 @@ enum {
 	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 };
 
-struct run {
-	struct store *store;
-	const struct collect_options *options;
-	struct collect_result *result;
-	struct collector collector;
-	struct mark mark;
-};
-
-static int complain(struct run *run, int err, const char *what)
+static int complain(struct collect_run *run, int err, const char *what)
 {
 	if (err && !run->result->trouble[0])
 		snprintf(run->result->trouble, sizeof(run->result->trouble),
@@ -43,7 +35,7 @@ static int complain(struct run *run, int err, const char *what)
 	return err;
 }
 
-static int64_t age_of(const struct run *run, const struct stat *st)
+static int64_t age_of(const struct collect_run *run, const struct stat *st)
 {
 	return run->mark.begun.tv_sec - st->st_ctim.tv_sec;
 }
@@ -55,9 +47,9 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 }
 
 /* What the names in a directory are given to. */
-typedef int visitor(struct run *run, int dir, const char *name);
+typedef int visitor(struct collect_run *run, int dir, const char *name);
 
-static int visit_all(struct run *run, int parent, const char *name,
+static int visit_all(struct collect_run *run, int parent, const char *name,
 		     visitor *visit)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
@@ -81,7 +73,7 @@ static int visit_all(struct run *run, int parent, const char *name,
  * A publication that was given up; a link that was left for a collector; the
  * moves of somebody who has died, perhaps in one.
  */
-static int drop_intent(struct run *run, int dir, const char *name)
+static int drop_intent(struct collect_run *run, int dir, const char *name)
 {
 	struct stat st;
 
@@ -94,14 +86,13 @@ static int drop_intent(struct run *run, int dir, const char *name)
 	return 0;
 }
 
-/* Asked before each change, since there may be hours between two. */
-static int may_go_on(struct run *run)
+int collect_goes_on(struct collect_run *run)
 {
 	return complain(run, collector_goes_on(&run->collector),
 			"somebody else began to collect");
 }
 
-static int set_aside(struct run *run, int dir, const char *name)
+static int set_aside(struct collect_run *run, int dir, const char *name)
 {
 	struct collect_result *result = run->result;
 	struct digest id;
@@ -114,22 +105,24 @@ static int set_aside(struct run *run, int dir, const char *name)
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISREG(st.st_mode) || age_of(run, &st) < run->options->grace)
 		return 0;
-	err = may_go_on(run);
+	err = collect_goes_on(run);
 	if (err)
 		return err;
 	if (!run->options->dry_run)
 		err = set_aside_pack(run->store, &id);
-	if (err)
-		return err == -ENOENT ? 0 : complain(run, err, "packs");
+	if (err) /* it stays when the disk is too full even for its name */
+		return err == -ENOENT || err == -ENOSPC || err == -EDQUOT
+			       ? 0
+			       : complain(run, err, "packs");
 	result->set_aside_packs++;
 	result->set_aside_bytes += (uint64_t)st.st_size;
 	return 0;
 }
 
-static int delete_pack(struct run *run, int dir, const char *name,
+static int delete_pack(struct collect_run *run, int dir, const char *name,
 		       const struct stat *st)
 {
-	int err = may_go_on(run);
+	int err = collect_goes_on(run);
 
 	if (err)
 		return err;
@@ -142,7 +135,7 @@ static int delete_pack(struct run *run, int dir, const char *name,
 }
 
 /* Needless before this mark began, and for as long as was asked. */
-static int empty_trash(struct run *run, int dir, const char *name)
+static int empty_trash(struct collect_run *run, int dir, const char *name)
 {
 	struct digest id;
 	struct stat st;
@@ -165,7 +158,7 @@ static int empty_trash(struct run *run, int dir, const char *name)
 
 static bool on_progress(void *context, size_t files)
 {
-	struct run *run = context;
+	struct collect_run *run = context;
 
 	if (files % SIGN_OF_LIFE == 0)
 		(void)collector_goes_on(&run->collector);
@@ -173,7 +166,7 @@ static bool on_progress(void *context, size_t files)
 	       run->options->progress(run->options->context, files);
 }
 
-static int mark(struct run *run)
+static int mark(struct collect_run *run)
 {
 	struct mark *m = &run->mark;
 	int err;
@@ -188,10 +181,12 @@ static int mark(struct run *run)
 	}
 	run->result->files = m->files;
 	run->result->packs = m->packs.count;
-	return may_go_on(run);
+	if (!run->options->dry_run)
+		usage_note_manifests(run->store, m->bytes);
+	return collect_goes_on(run);
 }
 
-static int set_all_aside(struct run *run)
+static int set_all_aside(struct collect_run *run)
 {
 	int err = 0;
 
@@ -205,7 +200,7 @@ static int set_all_aside(struct run *run)
 }
 
 /* Both halves; the second one is of what earlier collections set aside. */
-static int collect_once(struct run *run)
+static int collect_once(struct collect_run *run)
 {
 	int err = mark(run);
 
@@ -214,29 +209,23 @@ static int collect_once(struct run *run)
 	return err ? err : set_all_aside(run);
 }
 
-static int expire(struct run *run)
+static int expire(struct collect_run *run)
 {
-	int err = mark_now(run->store, &run->mark.begun);
+	int err = trash_expire(
+		run->store, run->mark.begun.tv_sec - run->options->keep + 1,
+		run->options->dry_run, &run->result->expired_files);
 
-	if (!err)
-		err = visit_all(run, run->store->intents, ".", drop_intent);
-	if (!err)
-		err = trash_expire(
-			run->store,
-			run->mark.begun.tv_sec - run->options->keep + 1,
-			run->options->dry_run, &run->result->expired_files);
 	return complain(run, err, "trash/refs");
 }
 
-static int collect(struct run *run)
+int collect_packs(struct collect_run *run)
 {
 	const struct timespec tick = { .tv_nsec = TICK_NSEC };
-	int err = expire(run);
+	size_t before = run->result->set_aside_packs;
+	int err = collect_once(run);
 
-	if (!err)
-		err = collect_once(run);
 	if (err || run->options->grace || run->options->dry_run ||
-	    !run->result->set_aside_packs)
+	    run->result->set_aside_packs == before)
 		return err;
 	nanosleep(&tick, NULL);
 	err = mark(run);
@@ -267,24 +256,46 @@ bool collect_is_due(struct store *store, unsigned seconds)
 	       now.tv_sec - st.st_ctim.tv_sec >= (time_t)seconds;
 }
 
+void collect_end(struct collect_run *run)
+{
+	collector_end(&run->collector);
+	mark_free(&run->mark);
+}
+
+int collect_begin(struct collect_run *run)
+{
+	int err = collector_begin(run->store, COLLECTOR_STALE_SECONDS,
+				  &run->collector);
+
+	if (err)
+		return complain(run, err,
+				err == -EBUSY ? "somebody else collects"
+					      : "intents");
+	err = mark_now(run->store, &run->mark.begun);
+	if (!err)
+		err = visit_all(run, run->store->intents, ".", drop_intent);
+	if (err)
+		collect_end(run);
+	return complain(run, err, "intents");
+}
+
 int store_collect(struct store *store, const struct collect_options *options,
 		  struct collect_result *result)
 {
-	struct run run = { .store = store,
-			   .options = options,
-			   .result = result };
+	struct collect_run run = { .store = store,
+				   .options = options,
+				   .result = result };
 	int err;
 
 	*result = (struct collect_result){ 0 };
-	err = collector_begin(store, COLLECTOR_STALE_SECONDS, &run.collector);
+	err = collect_begin(&run);
 	if (err)
-		return complain(&run, err,
-				err == -EBUSY ? "somebody else collects"
-					      : "intents");
-	err = collect(&run);
+		return err;
+	err = expire(&run);
+	if (!err)
+		err = collect_packs(&run);
 	if (!err && !options->dry_run)
 		note_collection(store);
-	collector_end(&run.collector);
-	mark_free(&run.mark);
+	collect_end(&run);
 	return err;
 }

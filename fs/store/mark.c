@@ -15,12 +15,7 @@
 #include "fs/store/moves.h"
 #include "fs/store/state.h"
 
-enum {
-	ATTEMPTS = 100,
-	PAUSE_NSEC = 20 * 1000 * 1000,
-	ARENA_SPARE = 4096,
-	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-};
+enum { ATTEMPTS = 100, PAUSE_NSEC = 20 * 1000 * 1000, ARENA_SPARE = 4096 };
 
 int mark_now(struct store *store, struct timespec *now)
 {
@@ -81,6 +76,7 @@ static int read_manifest(struct mark *mark, int fd, size_t size)
 	if (err)
 		return err == -ENODATA || err == -EBADMSG ? 0 : err;
 	mark->files++;
+	mark->bytes += size;
 	return mark->progress(mark->context, mark->files) ? 0 : -ECANCELED;
 }
 
@@ -131,14 +127,14 @@ static int mark_entry(struct mark *mark, int dir, const struct dirent *entry)
 static int mark_tree(struct mark *mark, int parent, const char *name)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = openat(parent, name, DIR_FLAGS);
+	int dir = fd_open_list(parent, name);
 	struct dirent *entry;
 	int err = 0;
 
 	if (dir < 0)
-		return errno == ENOENT ? 0
-				       : complain(mark, parent, name, -errno,
-						  strerror(errno));
+		return dir == -ENOENT ? 0
+				      : complain(mark, parent, name, dir,
+						 strerror(-dir));
 	stream = fdopendir(dir);
 	if (!stream) {
 		err = -errno;
@@ -152,9 +148,9 @@ static int mark_tree(struct mark *mark, int parent, const char *name)
 
 /*
  * In this order: what is being published leaves intents/ for refs/, what is
- * deleted leaves refs/ for trash/. What was moved otherwise meanwhile has left
- * a link in intents/, perhaps only after these were read. Moves without a link
- * are told of by moves_look().
+ * deleted or evicted leaves refs/ for trash/. What was moved otherwise
+ * meanwhile has left a link in intents/, perhaps only after these were read.
+ * Moves without a link are told of by moves_look().
  */
 static int mark_all(struct store *store, struct mark *mark)
 {
@@ -162,10 +158,13 @@ static int mark_all(struct store *store, struct mark *mark)
 
 	pack_set_free(&mark->packs);
 	mark->files = 0;
+	mark->bytes = 0;
 	if (!err)
 		err = mark_tree(mark, store->root, "intents");
 	if (!err)
 		err = mark_tree(mark, store->root, "refs");
+	if (!err)
+		err = mark_tree(mark, store->trash, "evicted");
 	if (!err)
 		err = mark_tree(mark, store->trash, "refs");
 	return err ? err : mark_tree(mark, store->root, "intents");

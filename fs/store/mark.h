@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "fs/store/pack_set.h"
@@ -17,6 +18,7 @@
 struct mark {
 	struct pack_set packs;
 	size_t files;		     /* that were looked at */
+	uint64_t bytes;		     /* sizes of these manifests */
 	struct timespec begun;	     /* by the clock of the file system */
 	char trouble[PATH_MAX + 64]; /* why it is not known; one line */
 	bool (*progress)(void *context, size_t files); /* false: give up */

@@ -19,8 +19,9 @@
 
 enum { DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
-/* Directories that nothing keeps open yet. */
-static const char *const later_parts[] = { "index", "stats" };
+/* Directories that nothing keeps open yet. A full disk could not make them. */
+static const char *const later_parts[] = { "index", "stats", "trash",
+					   "trash/packs", "trash/evicted" };
 
 /* One line that says why store_open() fails. */
 struct reason {
@@ -298,6 +299,7 @@ static int open_all(struct store *store, const char *path,
 	block_index_init(&store->index);
 	moves_init(&store->moves);
 	wounds_init(&store->wounds);
+	room_init(&store->room);
 	return 0;
 }
 
@@ -327,6 +329,8 @@ int store_open(const char *path, const struct store_config *config,
 	made->uid = geteuid();
 	made->log = config->log;
 	made->keep_damaged = config->keep_damaged;
+	made->max_bytes = config->max_bytes ? *config->max_bytes : 0;
+	made->min_free = config->min_free;
 	err = open_all(made, path, config, &reason);
 	if (err) {
 		close_fds(made);
@@ -341,6 +345,7 @@ int store_open(const char *path, const struct store_config *config,
 void store_close(struct store *store)
 {
 	moves_free(store);
+	room_free(&store->room);
 	wounds_free(&store->wounds);
 	block_index_free(&store->index);
 	block_cache_free(&store->cache);
@@ -374,6 +379,11 @@ int store_tmp(const struct store *store)
 int store_root(const struct store *store)
 {
 	return store->root;
+}
+
+uint64_t store_max_bytes(const struct store *store)
+{
+	return store->max_bytes;
 }
 
 const struct log *store_log(const struct store *store)

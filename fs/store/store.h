@@ -10,9 +10,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "fs/log.h"
+#include "fs/share.h"
 
 struct store;
 
@@ -23,6 +25,8 @@ struct store_config {
 	const char *space;     /* the namespace; NULL for "default" */
 	const struct log *log; /* borrowed; may be NULL */
 	bool keep_damaged;     /* nothing goes to quarantine/ */
+	const uint64_t *max_bytes; /* 0 is no limit; NULL: as the store says */
+	struct share min_free;	   /* of the file system, to be left free */
 };
 
 /*
@@ -53,6 +57,8 @@ const char *store_space(const struct store *store);
 int store_tmp(const struct store *store);
 /* The store's directory itself; borrowed. */
 int store_root(const struct store *store);
+/* The most bytes that the store should take; 0 when there is no limit. */
+uint64_t store_max_bytes(const struct store *store);
 const struct log *store_log(const struct store *store);
 
 /*
