@@ -69,6 +69,7 @@ struct node_directory {
 	int lock;		/* while something in it is open, or -1 */
 	unsigned users;		/* how much is */
 	time_t noted;		/* when its use was, by the monotonic clock */
+	size_t published;	/* how much was, then */
 	struct timespec mtime;	/* as they were when it was not; see use.c */
 	struct timespec ctime;
 	bool ghost; /* insiders see a readable.py without compiled_module */

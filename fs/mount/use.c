@@ -54,15 +54,19 @@ void use_end(struct mount *m, struct node *directory)
 	tree_unlock(&m->tree);
 }
 
+/* What is published meanwhile must not seem to be used later. */
 static bool is_due(struct mount *m, struct node *directory)
 {
+	struct node_directory *d = &directory->directory;
+	size_t published = store_publications(m->store);
 	struct timespec now = { 0 };
 	bool due;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	tree_lock(&m->tree);
-	due = directory->directory.noted != now.tv_sec;
-	directory->directory.noted = now.tv_sec;
+	due = d->noted != now.tv_sec || d->published != published;
+	d->noted = now.tv_sec;
+	d->published = published;
 	tree_unlock(&m->tree);
 	return due;
 }

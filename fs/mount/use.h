@@ -18,7 +18,10 @@
 void use_begin(struct mount *m, struct node *directory);
 void use_end(struct mount *m, struct node *directory);
 
-/* Notes a use, at most once a second. Takes the tree's lock. */
+/*
+ * Notes a use, at most once a second while nothing is published. Takes the
+ * tree's lock.
+ */
 void use_note(struct mount *m, struct node *directory);
 
 /*

@@ -229,6 +229,20 @@ static void drop_note(const struct store *store, const char *name)
 	unlinkat(store->trash, note, 0);
 }
 
+/* Clears what was moved to `name`; the note stays as long as something is. */
+static int clear_out(struct passage *p, const char *name)
+{
+	struct store *store = p->leaving->store;
+	int err = clear_directory(p, store->trash, name);
+
+	if (err || !is_gone(store, name))
+		return err;
+	if (p->path[0])
+		prune(store, p->path);
+	drop_note(store, name);
+	return 0;
+}
+
 /* In a store of many users, what another will not let us move. */
 static bool is_theirs(int error)
 {
@@ -256,10 +270,7 @@ static int move_out(struct passage *p, int parent, const char *base, ino_t ino)
 	    st.st_ino != ino)
 		p->before = (struct timespec){ 0 };
 	p->leaving->directories++;
-	err = clear_directory(p, store->trash, name);
-	if (!err && is_gone(store, name))
-		drop_note(store, name);
-	return err;
+	return clear_out(p, name);
 }
 
 static bool is_unused_since(int dir, const struct victim *victim)
@@ -277,7 +288,6 @@ int evicted_take(struct leaving *leaving, const struct victim *victim)
 	AUTO_CLOSE int parent = -1;
 	AUTO_CLOSE int dir = -1;
 	const char *name;
-	int err;
 
 	parent = open_parent(leaving->store, victim->path, &name);
 	if (parent < 0)
@@ -288,10 +298,7 @@ int evicted_take(struct leaving *leaving, const struct victim *victim)
 	    (flock(dir, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK))
 		return 0;
 	snprintf(p.path, sizeof(p.path), "%s", victim->path);
-	err = move_out(&p, parent, name, victim->ino);
-	if (!err)
-		prune(leaving->store, victim->path);
-	return err;
+	return move_out(&p, parent, name, victim->ino);
 }
 
 /*
@@ -320,21 +327,13 @@ static int go_on_with(struct leaving *leaving, const char *entry)
 {
 	struct passage p = { .leaving = leaving };
 	char name[NAME_SIZE];
-	int err;
 
 	if (strspn(entry, "0123456789abcdef") != DIGITS)
 		return 0;
 	snprintf(name, sizeof(name), "evicted/%.*s", DIGITS, entry);
-	if (entry[DIGITS]) { /* a note, perhaps without its directory */
-		if (is_gone(leaving->store, name))
-			drop_note(leaving->store, name);
-		return 0;
-	}
+	/* Of a note, perhaps without its directory; or of a directory. */
 	read_note(&p, name);
-	err = clear_directory(&p, leaving->store->trash, name);
-	if (!err && is_gone(leaving->store, name))
-		drop_note(leaving->store, name);
-	return err;
+	return clear_out(&p, name);
 }
 
 int evicted_go_on(struct leaving *leaving)
