@@ -55,6 +55,17 @@ int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
 	return 0;
 }
 
+/* The times of others' directories may not be left alone. */
+int fd_open_list(int dir, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dir, name, flags | O_NOATIME);
+
+	if (fd < 0 && errno == EPERM)
+		fd = openat(dir, name, flags);
+	return fd < 0 ? -errno : fd;
+}
+
 /* What a file system, or a kernel, without O_TMPFILE answers. */
 static bool lacks_tmpfile(int err)
 {

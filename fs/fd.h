@@ -26,6 +26,12 @@ int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset);
 int fd_temp(int dir);
 
 /*
+ * Opens a directory to be gone through, without that counting as its use where
+ * this may be said. Links are not followed. The descriptor or a negative errno.
+ */
+int fd_open_list(int dir, const char *name);
+
+/*
  * A file being built in `tmp`, to appear whole under its name or not at all:
  * nameless where O_TMPFILE works, else under a random name.
  */

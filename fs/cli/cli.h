@@ -29,9 +29,11 @@ extern const struct command command_gc;
 extern const struct command command_init;
 extern const struct command command_mount;
 extern const struct command command_set;
+extern const struct command command_pin;
 extern const struct command command_show;
 extern const struct command command_stats;
 extern const struct command command_undelete;
+extern const struct command command_unpin;
 
 /* "tacfs: COMMAND: SUBJECT: reason". Returns CLI_FAILURE. */
 int cli_fail(const char *command, const char *subject, int err);

@@ -8,7 +8,9 @@
 
 #include "fs/cli/cli.h"
 #include "fs/cli/progress.h"
+#include "fs/size.h"
 #include "fs/store/collect.h"
+#include "fs/store/evict.h"
 #include "fs/store/trash.h"
 
 enum {
@@ -16,6 +18,7 @@ enum {
 	OPTION_GRACE,
 	OPTION_KEEP,
 	OPTION_REWRITE,
+	OPTION_EVICT,
 	OPTION_JSON,
 	PERCENT_MAX = 100
 };
@@ -23,6 +26,8 @@ enum {
 struct request {
 	struct collect_options options;
 	bool json;
+	bool evict; /* instead, until the store takes so many bytes */
+	uint64_t bytes;
 	const char *path;
 };
 
@@ -71,6 +76,65 @@ static int print_text(const struct collect_result *r, bool dry_run)
 	printf("%zu packs, %" PRIu64 " bytes, %sdeleted\n", r->deleted_packs,
 	       r->deleted_bytes, would);
 	return cli_end_output("gc");
+}
+
+static int print_evicted_json(const struct evict_result *r)
+{
+	json_t *object = json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I}", "evicted_directories",
+		(json_int_t)r->directories, "evicted_files",
+		(json_int_t)r->files, "expired_files",
+		(json_int_t)r->expired_files, "deleted_packs",
+		(json_int_t)r->deleted_packs, "deleted_bytes",
+		(json_int_t)r->deleted_bytes, "bytes", (json_int_t)r->bytes);
+
+	if (!object)
+		return cli_fail("gc", "--json", -ENOMEM);
+	json_dumpf(object, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(object);
+	return cli_end_output("gc");
+}
+
+static int print_evicted(const struct evict_result *r)
+{
+	printf("%zu directories with %zu files evicted\n", r->directories,
+	       r->files);
+	printf("%zu deleted files forgotten for good\n", r->expired_files);
+	printf("%zu packs, %" PRIu64 " bytes, deleted\n", r->deleted_packs,
+	       r->deleted_bytes);
+	printf("%" PRIu64 " bytes are left\n", r->bytes);
+	return cli_end_output("gc");
+}
+
+static int evict(const struct request *r)
+{
+	const struct store_config config = { .create = false };
+	struct progress progress = progress_start(r->json);
+	const struct evict_options options = { .bytes = r->bytes,
+					       .progress = on_progress,
+					       .context = &progress };
+	struct evict_result result;
+	struct store *store;
+	char why[512] = "";
+	int status;
+	int err = store_open(r->path, &config, &store, why, sizeof(why));
+
+	if (err)
+		return cli_fail_why("gc", r->path, why);
+	err = store_is_read_only(store) ? -EROFS
+					: store_evict(store, &options, &result);
+	progress_erase(&progress);
+	store_close(store);
+	if (err)
+		return err == -EROFS
+			       ? cli_fail("gc", r->path, err)
+			       : cli_fail_why("gc", r->path, result.trouble);
+	status = r->json ? print_evicted_json(&result) : print_evicted(&result);
+	if (!status && !result.enough)
+		return cli_fail_why("gc", r->path,
+				    "what is left is pinned or open");
+	return status;
 }
 
 static int collect(const struct request *r)
@@ -135,6 +199,14 @@ static int take_option(int c, struct request *r, char **argv)
 	case OPTION_JSON:
 		r->json = true;
 		return CLI_OK;
+	case OPTION_EVICT:
+		r->evict = true;
+		if (size_parse(optarg, &r->bytes) == 0)
+			return CLI_OK;
+		return cli_usage("gc",
+				 "--evict=%s is not a size, such as 512M or "
+				 "10G",
+				 optarg);
 	case OPTION_GRACE:
 		return take_seconds("grace", optarg, &r->options.grace);
 	case OPTION_KEEP:
@@ -153,6 +225,7 @@ static int run(int argc, char **argv)
 		{ "grace", required_argument, NULL, OPTION_GRACE },
 		{ "keep", required_argument, NULL, OPTION_KEEP },
 		{ "rewrite", required_argument, NULL, OPTION_REWRITE },
+		{ "evict", required_argument, NULL, OPTION_EVICT },
 		{ "json", no_argument, NULL, OPTION_JSON },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -171,7 +244,10 @@ static int run(int argc, char **argv)
 	if (argc - optind != 1)
 		return cli_usage("gc", "one STORE is needed");
 	r.path = argv[optind];
-	return collect(&r);
+	if (r.evict && r.options.dry_run)
+		return cli_usage("gc", "--evict and --dry-run exclude each "
+				       "other");
+	return r.evict ? evict(&r) : collect(&r);
 }
 
 const struct command command_gc = {
@@ -179,6 +255,7 @@ const struct command command_gc = {
 	.summary = "delete what nothing in a store needs any more",
 	.help = "usage: tacfs gc [--dry-run] [--grace=SECONDS] "
 		"[--keep=SECONDS] [--rewrite=PERCENT] [--json] STORE\n"
+		"       tacfs gc --evict=SIZE [--json] STORE\n"
 		"\n"
 		"Forgets files that were deleted long ago, sets packs aside "
 		"that no\n"
@@ -198,6 +275,9 @@ const struct command command_gc = {
 		"                   rewrite packs of which more is not needed: "
 		"50; with 0\n"
 		"                   none\n"
+		"  --evict=SIZE     evict what was not used for longest, until "
+		"the\n"
+		"                   store takes no more than SIZE\n"
 		"  --json           the numbers as a JSON object\n",
 	.run = run,
 };

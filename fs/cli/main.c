@@ -7,10 +7,11 @@
 #include "fs/cli/cli.h"
 
 static const struct command *const commands[] = {
-	&command_init,	      &command_mount, &command_set,
-	&command_show,	      &command_stats, &command_gc,
-	&command_undelete,    &command_fsck,  &command_doctor,
-	&command_fingerprint, NULL,
+	&command_init, &command_mount,	&command_set,
+	&command_show, &command_stats,	&command_gc,
+	&command_pin,  &command_unpin,	&command_undelete,
+	&command_fsck, &command_doctor, &command_fingerprint,
+	NULL,
 };
 
 static const struct command *find_command(const char *name)

@@ -14,7 +14,10 @@
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
+#include "fs/mount/use.h"
+#include "fs/own.h"
 #include "fs/store/counters.h"
+#include "fs/store/evicted.h"
 #include "fs/store/publish.h"
 
 /* What is found in content under a name. */
@@ -142,12 +145,25 @@ static void settle(struct mount *m, struct node *node, struct version *v)
 	file_published(node, v);
 	file_set_publishing(m, node, false);
 	hides_take(m, node->parent, node->name);
+	use_note(m, node->parent);
 	if (node->kind == NODE_PRIVATE) {
 		insider_add(m, node->parent, &node->file.owner, SEES_ALL);
 		private_end(m, node);
 	}
 	if (artifact_kind_of(node->name) == ARTIFACT_COMPILED_MODULE)
 		rendering_published(m, node->parent);
+}
+
+/* Its directory was evicted meanwhile, which is no reason to lose it. */
+static int publish_again(struct mount *m, struct node *node,
+			 struct publication *p, struct version **out)
+{
+	AUTO_CLOSE int dir = use_make_again(m, node->parent);
+
+	if (dir < 0)
+		return dir;
+	p->dir = dir;
+	return give_to_store(m, node, p, out);
 }
 
 static int publish(struct mount *m, struct node *node, struct findings *f,
@@ -166,6 +182,8 @@ static int publish(struct mount *m, struct node *node, struct findings *f,
 	fill_meta(node, f, &p.meta);
 	file_set_publishing(m, node, true);
 	err = give_to_store(m, node, &p, &v);
+	if (err == -ENOENT && evicted_has(m->store, p.dir))
+		err = publish_again(m, node, &p, &v);
 	if (err) {
 		file_set_publishing(m, node, false);
 		return err;

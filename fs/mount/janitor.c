@@ -6,9 +6,10 @@
 #include <time.h>
 
 #include "fs/store/collect.h"
+#include "fs/store/room.h"
 #include "fs/store/trash.h"
 
-enum { LOOKS = 8, LOOK_SECONDS_MAX = 600 };
+enum { LOOKS = 8, LOOK_SECONDS_MAX = 600, ROOM_SECONDS = 2 };
 
 /* Waits; true when it is time to end. */
 static bool is_told_to_end(struct janitor *j, unsigned seconds)
@@ -60,20 +61,49 @@ static void collect(struct janitor *j)
 			  "collected %zu packs", result.deleted_packs);
 }
 
+static void keep_room(struct janitor *j)
+{
+	int err = store_keep_room(j->store, goes_on, j);
+
+	if (err && err != -EBUSY && err != -ECANCELED)
+		log_event(store_log(j->store), LOG_LEVEL_WARNING,
+			  "nothing is evicted: errno %d", -err);
+}
+
+static void look(struct janitor *j, size_t *before)
+{
+	size_t now = store_publications(j->store);
+
+	if (now == *before && collect_is_due(j->store, j->seconds))
+		collect(j);
+	*before = now;
+}
+
+static unsigned pause_of(unsigned seconds)
+{
+	unsigned pause = seconds / LOOKS + 1;
+
+	return pause > LOOK_SECONDS_MAX ? LOOK_SECONDS_MAX : pause;
+}
+
+/* Room is looked after more often than what can be collected. */
 static void *run(void *argument)
 {
 	struct janitor *j = argument;
-	unsigned pause = j->seconds / LOOKS + 1;
+	bool bounded = store_is_bounded(j->store);
+	unsigned pause = pause_of(j->seconds);
+	unsigned step = bounded && pause > ROOM_SECONDS ? ROOM_SECONDS : pause;
 	size_t before = store_publications(j->store);
+	unsigned waited = 0;
 
-	if (pause > LOOK_SECONDS_MAX)
-		pause = LOOK_SECONDS_MAX;
-	while (!is_told_to_end(j, pause)) {
-		size_t now = store_publications(j->store);
-
-		if (now == before && collect_is_due(j->store, j->seconds))
-			collect(j);
-		before = now;
+	while (!is_told_to_end(j, step)) {
+		if (bounded)
+			keep_room(j);
+		waited += step;
+		if (j->seconds && waited >= pause) {
+			look(j, &before);
+			waited = 0;
+		}
 	}
 	return NULL;
 }
@@ -85,7 +115,7 @@ void janitor_start(struct janitor *janitor, struct store *store,
 	sigset_t all, old;
 
 	*janitor = (struct janitor){ .store = store, .seconds = seconds };
-	if (!seconds)
+	if (!seconds && !store_is_bounded(store))
 		return;
 	pthread_mutex_init(&janitor->lock, NULL);
 	pthread_cond_init(&janitor->wake, NULL);

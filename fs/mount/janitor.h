@@ -4,8 +4,8 @@
 
 /*
  * A thread that collects what nothing in the store needs, now and then, while
- * this mount publishes nothing. Of all the mounts of a store it is the one that
- * is first.
+ * this mount publishes nothing, and evicts when room is nearly used up. Of all
+ * the mounts of a store it is the one that is first.
  */
 
 #include <pthread.h>
@@ -25,7 +25,10 @@ struct janitor {
 	bool ends;
 };
 
-/* Starts it, unless `seconds` is 0. Without a thread nothing is collected. */
+/*
+ * Starts it, unless `seconds` is 0 (nothing is collected) and the store has no
+ * bounds. Without a thread neither is done.
+ */
 void janitor_start(struct janitor *janitor, struct store *store,
 		   unsigned seconds);
 /* Ends it, in the middle of its work if need be. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler/artifact.h"
+#include "fs/fd.h"
 #include "fs/mount/control.h"
 #include "fs/mount/rendering.h"
 #include "fs/own.h"
@@ -84,11 +85,10 @@ static int add_all_stored(const struct mount *m, struct listing *l)
 	bool source = false;
 	bool rendering = false;
 	int err = 0;
-	int fd = openat(l->directory->directory.fd, ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = fd_open_list(l->directory->directory.fd, ".");
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);

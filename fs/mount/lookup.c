@@ -10,6 +10,7 @@
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
+#include "fs/mount/use.h"
 #include "fs/own.h"
 #include "fs/store/counters.h"
 
@@ -313,10 +314,11 @@ int lookup_asked(struct mount *m, struct node *directory, const char *name,
 	return err;
 }
 
-static int stat_directory(struct node *node, struct stat *st)
+static int stat_directory(struct mount *m, struct node *node, struct stat *st)
 {
 	if (fstat(node->directory.fd, st) < 0)
 		return -errno;
+	use_hide(m, node, st);
 	return 0;
 }
 
@@ -344,7 +346,7 @@ int node_stat(struct mount *m, struct node *node, struct stat *st)
 	memset(st, 0, sizeof(*st));
 	switch (node->kind) {
 	case NODE_DIRECTORY:
-		err = stat_directory(node, st);
+		err = stat_directory(m, node, st);
 		break;
 	case NODE_SYMLINK:
 		tree_lock(&m->tree);

@@ -71,7 +71,8 @@ void mount_free(struct mount *m, bool closed);
 /* Whether a publication that failed so is given up without an error. */
 static inline bool mount_drops(const struct mount *m, int err)
 {
-	return m->drops_when_full && (err == -ENOSPC || err == -EDQUOT);
+	return m->drops_when_full &&
+	       (err == -ENOSPC || err == -EDQUOT || err == -EFBIG);
 }
 
 /* Returns -ESTALE, so that the kernel repeats this thread's request. */

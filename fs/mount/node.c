@@ -183,7 +183,7 @@ struct node *node_new(struct tree *tree, enum node_kind kind,
 	node->kind = kind;
 	node->holds = 1;
 	if (kind == NODE_DIRECTORY)
-		node->directory.fd = -1;
+		node->directory.fd = node->directory.lock = -1;
 	pthread_rwlock_init(&node->writing, NULL);
 	pthread_mutex_init(&node->lock, NULL);
 	tree_lock(tree);
@@ -206,6 +206,7 @@ static void node_free(struct node *node)
 	switch (node->kind) {
 	case NODE_DIRECTORY:
 		own_close(&node->directory.fd);
+		own_close(&node->directory.lock);
 		version_put(node->directory.hidden);
 		break;
 	case NODE_FILE:

@@ -66,6 +66,12 @@ struct node_directory {
 	struct version *hidden; /* the compiled_module whose readable.py was
 				   unlinked */
 	struct process copier;	/* who does not see its readable.py */
+	int lock;		/* while something in it is open, or -1 */
+	unsigned users;		/* how much is */
+	time_t noted;		/* when its use was, by the monotonic clock */
+	size_t published;	/* how much was, then */
+	struct timespec mtime;	/* as they were when it was not; see use.c */
+	struct timespec ctime;
 	bool ghost; /* insiders see a readable.py without compiled_module */
 };
 

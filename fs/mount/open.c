@@ -17,6 +17,7 @@
 #include "fs/mount/private.h"
 #include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
+#include "fs/mount/use.h"
 #include "fs/own.h"
 #include "fs/store/counters.h"
 #include "fs/store/publish.h"
@@ -62,6 +63,8 @@ static int new_handle(struct mount *m, struct node *node, int flags,
 		h->opener = caller_process(caller);
 	tree_lock(&m->tree);
 	h->node = node_hold(node);
+	if (node->kind != NODE_REPORT && node->parent)
+		h->place = node_hold(node->parent);
 	enlist(m, h);
 	tree_unlock(&m->tree);
 	if (node->kind != NODE_READABLE) {
@@ -71,6 +74,7 @@ static int new_handle(struct mount *m, struct node *node, int flags,
 		node->file.flush_by_killed = false;
 		pthread_mutex_unlock(&node->lock);
 	}
+	use_begin(m, h->place);
 	*out = h;
 	return 0;
 }
@@ -302,6 +306,8 @@ int handle_open(struct mount *m, struct node *node, int flags,
 		err = open_worked_on(m, node, flags, caller, out);
 	} else {
 		err = open_shared(m, node, flags, &place, caller, out);
+		if (!err && !flags_write(flags))
+			use_note(m, place.parent);
 		count_open(m, node, place.name, flags, err);
 	}
 	place_free(&m->tree, &place);
@@ -489,6 +495,8 @@ void handle_release(struct mount *m, struct handle *h)
 	else
 		release_file(m, h->node, h->writes);
 	drop_held(m, h->held);
+	use_end(m, h->place);
+	node_drop(&m->tree, h->place);
 	node_drop(&m->tree, h->node);
 	free(h->text);
 	free(h);

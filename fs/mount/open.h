@@ -12,6 +12,7 @@
 
 struct handle {
 	struct node *node;    /* held */
+	struct node *place;   /* held; the directory that is in use; or NULL */
 	struct version *held; /* what is read, if it was published; or NULL */
 	struct handle *newer; /* the list of all; guarded by tree.lock */
 	struct handle *older;

@@ -36,6 +36,7 @@ struct parsing {
 	char *collect;
 	char *max_bytes;
 	bool trusting; /* the option before this one was trust= */
+	char *min_free;
 	char *why;
 	size_t why_size;
 };
@@ -49,6 +50,7 @@ static const struct fuse_opt specification[] = {
 	{ "collect=%s", offsetof(struct parsing, collect), 0 },
 	{ "max_bytes=%s", offsetof(struct parsing, max_bytes), 0 },
 	FUSE_OPT_KEY("trust=", KEY_TRUST),
+	{ "min_free=%s", offsetof(struct parsing, min_free), 0 },
 	FUSE_OPT_KEY("-f", KEY_FOREGROUND),
 	FUSE_OPT_KEY("-d", KEY_DEBUG),
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
@@ -211,12 +213,27 @@ static int parse_max_bytes(struct parsing *p)
 	return 0;
 }
 
+static int parse_min_free(struct parsing *p)
+{
+	if (!p->min_free || share_parse(p->min_free, &p->o->min_free) == 0)
+		return 0;
+	snprintf(p->why, p->why_size,
+		 "min_free=%s is neither a size, such as 512M or 10G, nor a "
+		 "percentage, such as 5%%",
+		 p->min_free);
+	return -EINVAL;
+}
+
 static int check(struct parsing *p)
 {
 	int err = parse_number("uid", p->uid, &p->o->uid, p);
 
 	if (!err)
 		err = parse_number("gid", p->gid, &p->o->gid, p);
+	if (!err)
+		err = parse_max_bytes(p);
+	if (!err)
+		err = parse_min_free(p);
 	if (!err)
 		err = take_space(p);
 	if (!err)
@@ -263,6 +280,7 @@ int mount_options_parse(int argc, char **argv, struct mount_options *o,
 	free(p.on_full);
 	free(p.collect);
 	free(p.max_bytes);
+	free(p.min_free);
 	return err;
 }
 

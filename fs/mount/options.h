@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "fs/mount/trust.h"
+#include "fs/share.h"
 
 struct fuse_args;
 
@@ -34,6 +35,7 @@ struct mount_options {
 	struct trust trust; /* trust= */
 	bool has_max_bytes; /* max_bytes= */
 	uint64_t max_bytes;
+	struct share min_free; /* min_free= */
 };
 
 /*

@@ -9,6 +9,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/room.h"
 
 enum { COPY_SIZE = 1024 * 1024 };
 
@@ -144,11 +145,14 @@ static int move_to_memory(struct scratch *c)
 	return err;
 }
 
+/* In memory only when even an eviction made no room. */
 int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
 		  size_t size)
 {
 	int err = write_here(c, offset, bytes, size);
 
+	if (err && store_make_room(c->store, err, size) == 0)
+		err = write_here(c, offset, bytes, size);
 	if ((err != -ENOSPC && err != -EDQUOT) || !c->in_memory ||
 	    move_to_memory(c) != 0)
 		return err;

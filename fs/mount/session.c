@@ -163,6 +163,7 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 		.trusted = o->trust.users,
 		.trusted_count = o->trust.count,
 		.max_bytes = o->has_max_bytes ? &o->max_bytes : NULL,
+		.min_free = o->min_free,
 	};
 	struct mounted mounted = { .ready = on_ready, .ready_fd = ready_fd };
 	struct store *store;

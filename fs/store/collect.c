@@ -11,15 +11,15 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
-#include "fs/store/collector.h"
+#include "fs/store/collect_run.h"
 #include "fs/store/guard.h"
-#include "fs/store/mark.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/rewrite.h"
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
+#include "fs/store/usage.h"
 
 enum {
 	FANS = 256,
@@ -29,15 +29,7 @@ enum {
 	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 };
 
-struct run {
-	struct store *store;
-	const struct collect_options *options;
-	struct collect_result *result;
-	struct collector collector;
-	struct mark mark;
-};
-
-static int complain(struct run *run, int err, const char *what)
+static int complain(struct collect_run *run, int err, const char *what)
 {
 	if (err && !run->result->trouble[0])
 		snprintf(run->result->trouble, sizeof(run->result->trouble),
@@ -45,7 +37,7 @@ static int complain(struct run *run, int err, const char *what)
 	return err;
 }
 
-static int64_t age_of(const struct run *run, const struct stat *st)
+static int64_t age_of(const struct collect_run *run, const struct stat *st)
 {
 	return run->mark.begun.tv_sec - st->st_ctim.tv_sec;
 }
@@ -57,9 +49,9 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 }
 
 /* What the names in a directory are given to. */
-typedef int visitor(struct run *run, int dir, const char *name);
+typedef int visitor(struct collect_run *run, int dir, const char *name);
 
-static int visit_all(struct run *run, int parent, const char *name,
+static int visit_all(struct collect_run *run, int parent, const char *name,
 		     visitor *visit)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
@@ -84,7 +76,7 @@ static int visit_all(struct run *run, int parent, const char *name,
  * moves of somebody who has died, perhaps in one. In a shared store another
  * user may collect, too, and need the link.
  */
-static int drop_intent(struct run *run, int dir, const char *name)
+static int drop_intent(struct collect_run *run, int dir, const char *name)
 {
 	struct stat st;
 	bool old = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -102,7 +94,7 @@ static int drop_intent(struct run *run, int dir, const char *name)
  * Where others may collect, too, links are left for them as long as intents
  * are: what was found so long ago is not known any more.
  */
-static bool is_too_late(const struct run *run)
+static bool is_too_late(const struct collect_run *run)
 {
 	struct stat st;
 
@@ -112,8 +104,7 @@ static bool is_too_late(const struct run *run)
 			run->options->intents / 2);
 }
 
-/* Asked before each change, since there may be hours between two. */
-static int may_go_on(struct run *run)
+int collect_goes_on(struct collect_run *run)
 {
 	int err = complain(run, collector_goes_on(&run->collector),
 			   "somebody else began to collect");
@@ -124,7 +115,7 @@ static int may_go_on(struct run *run)
 }
 
 /* In a shared store only who owns a pack, or the store, can take it away. */
-static bool may_take(const struct run *run, const struct stat *st)
+static bool may_take(const struct collect_run *run, const struct stat *st)
 {
 	uid_t uid = geteuid();
 
@@ -132,7 +123,7 @@ static bool may_take(const struct run *run, const struct stat *st)
 	       uid == run->store->owner;
 }
 
-static int set_aside(struct run *run, int dir, const char *name)
+static int set_aside(struct collect_run *run, int dir, const char *name)
 {
 	struct collect_result *result = run->result;
 	struct digest id;
@@ -146,22 +137,24 @@ static int set_aside(struct run *run, int dir, const char *name)
 	    !S_ISREG(st.st_mode) || !may_take(run, &st) ||
 	    age_of(run, &st) < run->options->grace)
 		return 0;
-	err = may_go_on(run);
+	err = collect_goes_on(run);
 	if (err)
 		return err;
 	if (!run->options->dry_run)
 		err = set_aside_pack(run->store, &id);
-	if (err)
-		return err == -ENOENT ? 0 : complain(run, err, "packs");
+	if (err) /* it stays when the disk is too full even for its name */
+		return err == -ENOENT || err == -ENOSPC || err == -EDQUOT
+			       ? 0
+			       : complain(run, err, "packs");
 	result->set_aside_packs++;
 	result->set_aside_bytes += (uint64_t)st.st_size;
 	return 0;
 }
 
-static int delete_pack(struct run *run, int dir, const char *name,
+static int delete_pack(struct collect_run *run, int dir, const char *name,
 		       const struct stat *st)
 {
-	int err = may_go_on(run);
+	int err = collect_goes_on(run);
 
 	if (err)
 		return err;
@@ -174,7 +167,7 @@ static int delete_pack(struct run *run, int dir, const char *name,
 }
 
 /* Needless before this mark began, and for as long as was asked. */
-static int empty_trash(struct run *run, int dir, const char *name)
+static int empty_trash(struct collect_run *run, int dir, const char *name)
 {
 	struct digest id;
 	struct stat st;
@@ -198,7 +191,7 @@ static int empty_trash(struct run *run, int dir, const char *name)
 
 static bool on_progress(void *context, size_t files)
 {
-	struct run *run = context;
+	struct collect_run *run = context;
 
 	if (files % SIGN_OF_LIFE == 0)
 		(void)collector_goes_on(&run->collector);
@@ -206,7 +199,7 @@ static bool on_progress(void *context, size_t files)
 	       run->options->progress(run->options->context, files);
 }
 
-static int mark(struct run *run)
+static int mark(struct collect_run *run)
 {
 	struct mark *m = &run->mark;
 	int err;
@@ -221,13 +214,15 @@ static int mark(struct run *run)
 	}
 	run->result->files = m->files;
 	run->result->packs = m->packs.count;
-	return may_go_on(run);
+	if (!run->options->dry_run)
+		usage_note_manifests(run->store, m->bytes);
+	return collect_goes_on(run);
 }
 
 static int rewrite_goes_on(void *context, size_t files)
 {
-	struct run *run = context;
-	int err = may_go_on(run);
+	struct collect_run *run = context;
+	int err = collect_goes_on(run);
 
 	if (err || !run->options->progress)
 		return err;
@@ -240,7 +235,7 @@ static int rewrite_goes_on(void *context, size_t files)
  * Before the mark, which then finds the old packs needless. On a full disk it
  * fails, and all the rest must go on.
  */
-static int rewrite(struct run *run)
+static int rewrite(struct collect_run *run)
 {
 	struct rewrite_options options = {
 		.percent = run->options->rewrite,
@@ -264,7 +259,7 @@ static int rewrite(struct run *run)
 	return 0;
 }
 
-static int set_all_aside(struct run *run)
+static int set_all_aside(struct collect_run *run)
 {
 	int err = 0;
 
@@ -278,7 +273,7 @@ static int set_all_aside(struct run *run)
 }
 
 /* Both halves; the second one is of what earlier collections set aside. */
-static int collect_once(struct run *run)
+static int collect_once(struct collect_run *run)
 {
 	int err = mark(run);
 
@@ -287,31 +282,23 @@ static int collect_once(struct run *run)
 	return err ? err : set_all_aside(run);
 }
 
-static int expire(struct run *run)
+static int expire(struct collect_run *run)
 {
-	int err = mark_now(run->store, &run->mark.begun);
+	int err = trash_expire(
+		run->store, run->mark.begun.tv_sec - run->options->keep + 1,
+		run->options->dry_run, &run->result->expired_files);
 
-	if (!err)
-		err = visit_all(run, run->store->intents, ".", drop_intent);
-	if (!err)
-		err = trash_expire(
-			run->store,
-			run->mark.begun.tv_sec - run->options->keep + 1,
-			run->options->dry_run, &run->result->expired_files);
 	return complain(run, err, "trash/refs");
 }
 
-static int collect(struct run *run)
+int collect_packs(struct collect_run *run)
 {
 	const struct timespec tick = { .tv_nsec = TICK_NSEC };
-	int err = expire(run);
+	size_t before = run->result->set_aside_packs;
+	int err = collect_once(run);
 
-	if (!err)
-		err = rewrite(run);
-	if (!err)
-		err = collect_once(run);
 	if (err || run->options->grace || run->options->dry_run ||
-	    !run->result->set_aside_packs)
+	    run->result->set_aside_packs == before)
 		return err;
 	nanosleep(&tick, NULL);
 	err = mark(run);
@@ -360,27 +347,52 @@ bool collect_is_due(struct store *store, unsigned seconds)
 	       now.tv_sec - st.st_ctim.tv_sec >= (time_t)seconds;
 }
 
+void collect_end(struct collect_run *run)
+{
+	collector_end(&run->collector);
+	mark_free(&run->mark);
+}
+
+int collect_begin(struct collect_run *run)
+{
+	int err;
+
+	if (!store_can_collect(run->store))
+		return complain(run, -EOPNOTSUPP,
+				"it was made before packs could be deleted");
+	err = collector_begin(run->store, COLLECTOR_STALE_SECONDS,
+			      &run->collector);
+	if (err)
+		return complain(run, err,
+				err == -EBUSY ? "somebody else collects"
+					      : "intents");
+	err = mark_now(run->store, &run->mark.begun);
+	if (!err)
+		err = visit_all(run, run->store->intents, ".", drop_intent);
+	if (err)
+		collect_end(run);
+	return complain(run, err, "intents");
+}
+
 int store_collect(struct store *store, const struct collect_options *options,
 		  struct collect_result *result)
 {
-	struct run run = { .store = store,
-			   .options = options,
-			   .result = result };
+	struct collect_run run = { .store = store,
+				   .options = options,
+				   .result = result };
 	int err;
 
 	*result = (struct collect_result){ 0 };
-	if (!store_can_collect(store))
-		return complain(&run, -EOPNOTSUPP,
-				"it was made before packs could be deleted");
-	err = collector_begin(store, COLLECTOR_STALE_SECONDS, &run.collector);
+	err = collect_begin(&run);
 	if (err)
-		return complain(&run, err,
-				err == -EBUSY ? "somebody else collects"
-					      : "intents");
-	err = collect(&run);
+		return err;
+	err = expire(&run);
+	if (!err)
+		err = rewrite(&run);
+	if (!err)
+		err = collect_packs(&run);
 	if (!err && !options->dry_run)
 		note_collection(store);
-	collector_end(&run.collector);
-	mark_free(&run.mark);
+	collect_end(&run);
 	return err;
 }

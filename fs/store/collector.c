@@ -3,14 +3,60 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fs/fd.h"
+#include "fs/own.h"
 #include "fs/random.h"
 #include "fs/store/mark.h"
 #include "fs/store/state.h"
+
+enum { UUID_SIZE = 36, PROCESS_SIZE = 64, ANNOUNCEMENT_SIZE = 128 };
+
+/* Which process we are, for those that can tell: a line of text. */
+static int describe_process(char text[PROCESS_SIZE])
+{
+	static const char boot_id[] = "/proc/sys/kernel/random/boot_id";
+	AUTO_CLOSE int fd = open(boot_id, O_RDONLY | O_CLOEXEC);
+	char boot[UUID_SIZE + 1] = "";
+	struct stat st;
+
+	if (fd < 0 || fd_read_at(fd, boot, UUID_SIZE, 0) ||
+	    stat("/proc/self/ns/pid", &st) < 0)
+		return -ENOENT;
+	snprintf(text, PROCESS_SIZE, "%s %ju", boot, (uintmax_t)st.st_ino);
+	return 0;
+}
+
+/*
+ * Whether the collector was a process of this host, in our process table, that
+ * has ended. If its number was given to another it seems to live.
+ */
+static bool has_died(const struct store *store)
+{
+	AUTO_CLOSE int fd =
+		openat(store->intents, COLLECTOR_NAME,
+		       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char text[ANNOUNCEMENT_SIZE] = "", us[PROCESS_SIZE];
+	size_t size;
+	int pid;
+
+	if (fd < 0 || describe_process(us) ||
+	    read(fd, text, sizeof(text) - 1) <= 0)
+		return false;
+	size = strcspn(text, "\n");
+	if (text[size] != '\n' ||
+	    strncmp(text + size + 1, us, strlen(us)) != 0 ||
+	    sscanf(text + size + 1 + strlen(us), " %d\n", &pid) != 1 ||
+	    pid <= 0)
+		return false;
+	return kill(pid, 0) < 0 && errno == ESRCH;
+}
 
 /* Whether the announcement that is there has been given up. */
 static bool is_stale(struct store *store, int64_t patience)
@@ -21,18 +67,25 @@ static bool is_stale(struct store *store, int64_t patience)
 	if (fstatat(store->intents, COLLECTOR_NAME, &st, AT_SYMLINK_NOFOLLOW) <
 	    0)
 		return errno == ENOENT;
+	if (has_died(store))
+		return true;
 	return mark_now(store, &now) == 0 &&
 	       now.tv_sec - st.st_ctim.tv_sec > patience;
 }
 
 static int announce(const struct collector *collector, struct fd_draft *draft)
 {
-	int err = fd_write_at(draft->fd, collector->id,
-			      sizeof(collector->id) - 1, 0);
+	char text[ANNOUNCEMENT_SIZE], us[PROCESS_SIZE] = "";
+	int err, size;
 
-	return err ? err
-		   : fd_draft_link(draft, collector->store->intents,
-				   COLLECTOR_NAME);
+	(void)describe_process(us);
+	size = snprintf(text, sizeof(text), "%s\n%s %d\n", collector->id, us,
+			(int)getpid());
+	err = fd_write_at(draft->fd, text, (size_t)size, 0);
+	/* On a full disk it is empty, which only says less. */
+	if (err && err != -ENOSPC && err != -EDQUOT)
+		return err;
+	return fd_draft_link(draft, collector->store->intents, COLLECTOR_NAME);
 }
 
 int collector_begin(struct store *store, int64_t patience,

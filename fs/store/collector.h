@@ -26,8 +26,9 @@ struct collector {
 };
 
 /*
- * Announces. Returns 0; -EBUSY when there is another, which gave a sign of life
- * within the last `patience` seconds; other errnos.
+ * Announces. Returns 0; -EBUSY when there is another, which is not known to
+ * have died and gave a sign of life within the last `patience` seconds; other
+ * errnos.
  */
 int collector_begin(struct store *store, int64_t patience,
 		    struct collector *collector);

@@ -127,10 +127,7 @@ static int share_root(struct store *store, const struct store_plan *plan,
 /* Else whoever makes one may close it to the others. */
 static int make_shared_dirs(const struct store *store, const struct reason *why)
 {
-	int err = store_make_dir(store, store->trash, "packs");
-
-	if (!err)
-		err = store_make_space_dir(store, store->trash, "refs");
+	int err = store_make_space_dir(store, store->trash, "refs");
 
 	for (unsigned i = 0; !err && i < INDEX_FANS; i++) {
 		char name[3];

@@ -18,8 +18,10 @@ enum {
 	OWN_TMP_MODE = 02700
 };
 
-/* Directories that nothing keeps open yet. */
-static const char *const later_parts[] = { "index", "stats" };
+/* Directories that nothing keeps open. A full disk could not make them. */
+static const char *const later_parts[] = { "index",	  "stats",
+					   "pins",	  "trash",
+					   "trash/packs", "trash/evicted" };
 
 /*
  * What is in the store may be read by whom the store's directory lets in, and

@@ -14,7 +14,6 @@
 enum {
 	/* Names take more memory than bytes in the manifest. */
 	ARENA_SPARE = 32 * MANIFEST_NAMES_MAX,
-	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
 	FILE_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
 };
 
@@ -112,14 +111,14 @@ static int walk_entry(struct manifest_walk *walk, int dir,
 int manifest_walk(struct manifest_walk *walk, int parent, const char *name)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = openat(parent, name, DIR_FLAGS);
+	int dir = fd_open_list(parent, name);
 	struct dirent *entry;
 	int err = 0;
 
 	if (dir < 0)
-		return errno == ENOENT ? 0
-				       : complain(walk, parent, name, -errno,
-						  strerror(errno));
+		return dir == -ENOENT ? 0
+				      : complain(walk, parent, name, dir,
+						 strerror(-dir));
 	stream = fdopendir(dir);
 	if (!stream) {
 		err = -errno;

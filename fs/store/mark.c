@@ -41,14 +41,15 @@ static int add_packs(struct manifest_walk *walk,
 	if (err)
 		return err;
 	mark->files++;
+	mark->bytes += (uint64_t)spot->st->st_size;
 	return mark->progress(mark->context, mark->files) ? 0 : -ECANCELED;
 }
 
 /*
  * In this order: what is being published leaves intents/ for refs/, what is
- * deleted leaves refs/ for trash/. What was moved otherwise meanwhile has left
- * a link in intents/, perhaps only after these were read. Moves without a link
- * are told of by moves_look().
+ * deleted or evicted leaves refs/ for trash/. What was moved otherwise
+ * meanwhile has left a link in intents/, perhaps only after these were read.
+ * Moves without a link are told of by moves_look().
  */
 static int mark_all(struct store *store, struct mark *mark)
 {
@@ -57,10 +58,13 @@ static int mark_all(struct store *store, struct mark *mark)
 	mark->walk.visit = add_packs;
 	pack_set_free(&mark->packs);
 	mark->files = 0;
+	mark->bytes = 0;
 	if (!err)
 		err = manifest_walk(&mark->walk, store->root, "intents");
 	if (!err)
 		err = manifest_walk(&mark->walk, store->root, "refs");
+	if (!err)
+		err = manifest_walk(&mark->walk, store->trash, "evicted");
 	if (!err)
 		err = manifest_walk(&mark->walk, store->trash, "refs");
 	return err ? err : manifest_walk(&mark->walk, store->root, "intents");

@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "fs/store/manifest_walk.h"
@@ -18,6 +19,7 @@ struct mark {
 	struct manifest_walk walk; /* its trouble: why it is not known */
 	struct pack_set packs;
 	size_t files;	       /* that were looked at */
+	uint64_t bytes;	       /* sizes of these manifests */
 	struct timespec begun; /* by the clock of the file system */
 	bool (*progress)(void *context, size_t files); /* false: give up */
 	void *context;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/manifest_file.h"
 #include "fs/store/pack_file.h"
@@ -68,12 +69,11 @@ static int walk_stream(struct walk *walk, DIR *stream)
 static int walk_dir(struct walk *walk, int parent, const char *name)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
-	int fd = openat(parent, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = fd_open_list(parent, name);
 	int err;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return fd == -ENOENT ? 0 : fd;
 	stream = fdopendir(fd);
 	if (!stream) {
 		err = -errno;
@@ -169,6 +169,7 @@ int store_measure(struct store *store, struct store_measures *out)
 		{ "trash", NULL },
 		{ "intents", NULL },
 		{ "stats", NULL },
+		{ "pins", NULL },
 	};
 	struct store_measures measures = { .files = 0 };
 

@@ -11,6 +11,7 @@
 #include "fs/own.h"
 #include "fs/store/content.h"
 #include "fs/store/durable.h"
+#include "fs/store/evicted.h"
 #include "fs/store/exchange.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/publish_manifest.h"
@@ -157,6 +158,38 @@ static bool is_expired(const struct fd_draft *draft)
 	       !st.st_nlink;
 }
 
+/* What placing it adds to the store. */
+static uint64_t bytes_of(const struct content *content)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (const struct pack_draft *draft = content->drafts; draft;
+	     draft = draft->next)
+		if (fstat(draft->file.fd, &st) == 0)
+			bytes += (uint64_t)st.st_size;
+	return bytes;
+}
+
+/* The manifest has its name in intents/, so no evictor takes what it needs. */
+static int place_with_room(struct store *store, const struct publication *p,
+			   const struct content *content,
+			   struct fd_draft *manifest, uint64_t size)
+{
+	uint64_t bytes = bytes_of(content) + size;
+	int err = p->ordered ? 0 : room_take(store, bytes);
+
+	if (err)
+		return err;
+	if (!content_is_there(store, content, false))
+		err = -ESTALE;
+	if (!err)
+		err = place(store, p, content, manifest);
+	if (!p->ordered)
+		room_give(store, bytes, err ? 0 : size);
+	return err;
+}
+
 int publish_manifest(struct store *store, const struct publication *p,
 		     const struct content *content, const struct manifest *m,
 		     struct version **out)
@@ -166,12 +199,12 @@ int publish_manifest(struct store *store, const struct publication *p,
 	struct stat st;
 	int err = draft_manifest(store, m, &draft, &version);
 
-	if (!err && !content_is_there(store, content, false))
-		err = -ESTALE;
 	if (!err)
-		err = place(store, p, content, &draft);
+		err = place_with_room(store, p, content, &draft, version->size);
 	if (err == -ENOENT && is_expired(&draft))
 		err = -ESTALE;
+	if (!err && evicted_has(store, p->dir))
+		err = -ENOENT; /* an evictor has taken the directory */
 	if (!err && fstat(draft.fd, &st) < 0)
 		err = -errno;
 	fd_draft_close(&draft);
@@ -304,6 +337,12 @@ static int publish_any(struct store *store, const struct publication *p,
 	return publish_blocks(store, p, out);
 }
 
+/* That room could not be made was told already. */
+static int told(int err)
+{
+	return err == -ENOBUFS ? -ENOSPC : err;
+}
+
 int store_publish(struct store *store, const struct publication *p,
 		  struct version **out)
 {
@@ -311,6 +350,9 @@ int store_publish(struct store *store, const struct publication *p,
 
 	atomic_fetch_add(&store->publications, 1);
 	err = publish_any(store, p, out);
+	if ((err == -ENOSPC || err == -EDQUOT) &&
+	    store_make_room(store, err, p->meta.size) == 0)
+		err = publish_any(store, p, out);
 	/* Without descriptors nothing has got a name yet. */
 	if (err == -EMFILE || err == -ENFILE) {
 		pack_pool_shrink(&store->pool);
@@ -318,7 +360,7 @@ int store_publish(struct store *store, const struct publication *p,
 	}
 	if (!err)
 		tally_published(store, p);
-	return err;
+	return told(err);
 }
 
 /* The packs of a version, as of content that shares all of its blocks. */
@@ -367,5 +409,5 @@ int store_republish(struct store *store, struct version *old,
 	content_free(&content);
 	if (!err && !p->replaces) /* else only attributes change */
 		tally_named(store, p);
-	return err;
+	return told(err);
 }

@@ -24,7 +24,8 @@ struct publication {
 					   NULL: whatever it shows */
 	bool exclusive;			/* -EEXIST when the name is taken */
 	bool durable; /* on disk when this returns, not only visible */
-	bool ordered; /* else: on disk before what it replaces is gone there */
+	bool ordered; /* else: on disk before what it replaces is gone there; by
+			 a collector, who makes room himself */
 };
 
 /*

@@ -17,17 +17,17 @@ static const uint64_t new_size_max = 64 * 1024 * 1024;
 static const struct digest this_pack;
 
 /* What is in a pack: stored bytes. */
-struct share {
+struct portion {
 	uint64_t live;
 	uint64_t dead;
 	uint32_t live_blocks;
 };
 
-static struct share share_of(const struct live *live,
-			     const struct live_pack *pack,
-			     const struct pack_table *table)
+static struct portion portion_of(const struct live *live,
+				 const struct live_pack *pack,
+				 const struct pack_table *table)
 {
-	struct share share = { .live = 0 };
+	struct portion share = { .live = 0 };
 
 	for (uint32_t i = 0; i < pack->blocks; i++) {
 		bool is_live = live_has(live, pack, i);
@@ -40,7 +40,7 @@ static struct share share_of(const struct live *live,
 }
 
 /* What nothing needs is for the collector. */
-static bool is_worth_it(const struct rewrite *r, const struct share *share)
+static bool is_worth_it(const struct rewrite *r, const struct portion *share)
 {
 	return share->live_blocks &&
 	       share->dead * PERCENT >
@@ -92,7 +92,7 @@ static int new_draft(struct rewrite *r)
 	return err;
 }
 
-static int need_draft(struct rewrite *r, const struct share *share)
+static int need_draft(struct rewrite *r, const struct portion *share)
 {
 	if (r->draft && (r->draft->end + share->live > new_size_max ||
 			 r->draft->table.block_count + share->live_blocks >
@@ -202,7 +202,7 @@ static int add_rewritten(struct rewrite *r, const struct live_pack *old)
 }
 
 static int copy(struct rewrite *r, const struct live_pack *old,
-		const struct pack *pack, const struct share *share)
+		const struct pack *pack, const struct portion *share)
 {
 	int err = verify(r, old, &pack->table);
 
@@ -219,13 +219,13 @@ static int copy(struct rewrite *r, const struct live_pack *old,
 static int judge(struct rewrite *r, const struct live_pack *old,
 		 const struct pack *pack)
 {
-	struct share share;
+	struct portion share;
 	int err = 0;
 
 	if (pack->table.block_count != old->blocks)
 		return 0;
 	live_follow(&r->live, old, &pack->table);
-	share = share_of(&r->live, old, &pack->table);
+	share = portion_of(&r->live, old, &pack->table);
 	if (!is_worth_it(r, &share))
 		return 0;
 	if (!r->options->dry_run) {

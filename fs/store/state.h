@@ -24,6 +24,7 @@
 #include "fs/store/moves.h"
 #include "fs/store/pack_pool.h"
 #include "fs/store/reason.h"
+#include "fs/store/room.h"
 #include "fs/store/store.h"
 #include "fs/store/wounds.h"
 
@@ -53,12 +54,14 @@ struct store {
 	pthread_mutex_t names;
 	struct moves moves;
 	atomic_size_t publications; /* that were begun */
+	struct share min_free;
 	const struct log *log;
 	struct pack_pool pool;
 	struct block_cache cache;
 	struct block_index index;
 	struct counters counters;
 	struct wounds wounds;
+	struct room room;
 };
 
 /* Root looks after the stores of others: with the eyes of their owner. */

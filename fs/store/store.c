@@ -152,6 +152,7 @@ static int open_all(struct store *store, const char *path,
 	block_index_init(&store->index);
 	moves_init(&store->moves);
 	wounds_init(&store->wounds);
+	room_init(&store->room);
 	return 0;
 }
 
@@ -178,6 +179,7 @@ int store_open(const char *path, const struct store_config *config,
 	made->uid = geteuid();
 	made->log = config->log;
 	made->keep_damaged = config->keep_damaged;
+	made->min_free = config->min_free;
 	err = open_all(made, path, config, &reason);
 	if (err) {
 		free_store(made);
@@ -190,6 +192,7 @@ int store_open(const char *path, const struct store_config *config,
 void store_close(struct store *store)
 {
 	moves_free(store);
+	room_free(&store->room);
 	wounds_free(&store->wounds);
 	block_index_free(&store->index);
 	block_cache_free(&store->cache);

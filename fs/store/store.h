@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "fs/log.h"
+#include "fs/share.h"
 
 struct store;
 
@@ -27,6 +28,7 @@ struct store_config {
 	const uid_t *trusted;  /* users whose files are used like our own */
 	size_t trusted_count;
 	const uint64_t *max_bytes; /* 0 is no limit; NULL: as the store says */
+	struct share min_free;	   /* of the file system, to be left free */
 };
 
 /*

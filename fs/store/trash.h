@@ -42,6 +42,18 @@ int trash_restore(struct store *store, const char *path,
 		  struct trash_restored *result);
 
 /*
+ * Moves the file `name` in `dir` to `path` below `base`, so that no collector
+ * misses it; the directories are made. `path` is changed meanwhile. Returns 0;
+ * -EEXIST when something has that name, and then nothing was moved; other
+ * errnos.
+ */
+int trash_move_back(struct store *store, int dir, const char *name, int base,
+		    char *path);
+
+/* Whether each component is a name, and neither "." nor "..". */
+bool trash_is_path(const char *path);
+
+/*
  * Deletes for good what was deleted before `before`, in seconds of the file
  * system's clock. Counts into *files. Returns 0 or a negative errno.
  */

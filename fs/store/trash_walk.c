@@ -113,13 +113,13 @@ static bool newest_of(DIR *stream, char stamp[STAMP_MAX])
 	return stamp[0] != '\0';
 }
 
-static int make_parents(const struct store *store, char *path)
+static int make_parents(const struct store *store, int base, char *path)
 {
 	for (char *end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
 		int err;
 
 		*end = '\0';
-		err = store_make_space_dir(store, store->space, path);
+		err = store_make_space_dir(store, base, path);
 		*end = '/';
 		if (err)
 			return err;
@@ -127,26 +127,24 @@ static int make_parents(const struct store *store, char *path)
 	return 0;
 }
 
-/* -EEXIST when the path has something by now. */
-static int move_back(struct store *store, int dir, const char *stamp,
-		     char *path)
+int trash_move_back(struct store *store, int dir, const char *name, int base,
+		    char *path)
 {
 	struct guard guard;
-	int err = make_parents(store, path);
+	int err = make_parents(store, base, path);
 
 	if (!err)
-		err = guard_begin(store, dir, stamp, &guard);
+		err = guard_begin(store, dir, name, &guard);
 	if (err)
 		return err;
-	if (linkat(dir, stamp, store->space, path, 0) < 0)
+	if (linkat(dir, name, base, path, 0) < 0)
 		err = -errno;
 	if (err == -EPERM || err == -EOPNOTSUPP) {
 		err = 0;
-		if (renameat2(dir, stamp, store->space, path,
-			      RENAME_NOREPLACE) < 0)
+		if (renameat2(dir, name, base, path, RENAME_NOREPLACE) < 0)
 			err = -errno;
 	} else if (!err) {
-		unlinkat(dir, stamp, 0);
+		unlinkat(dir, name, 0);
 	}
 	guard_end(&guard);
 	return err;
@@ -159,7 +157,8 @@ static int restore_file(const struct walk *w, int dir, const char *stamp,
 	int err = 0;
 
 	if (!w->dry_run)
-		err = move_back(w->store, dir, stamp, path);
+		err = trash_move_back(w->store, dir, stamp, w->store->space,
+				      path);
 	else if (faccessat(w->store->space, path, F_OK, AT_SYMLINK_NOFOLLOW) ==
 		 0)
 		err = -EEXIST;
@@ -220,7 +219,7 @@ static int restore_tree(const struct walk *w, int parent, const char *name,
 	return err;
 }
 
-static bool is_path(const char *path)
+bool trash_is_path(const char *path)
 {
 	while (*path) {
 		size_t size = strcspn(path, "/");
@@ -246,7 +245,7 @@ int trash_restore(struct store *store, const char *path,
 	char stamp[STAMP_MAX];
 	int err;
 
-	if (!is_path(path))
+	if (!trash_is_path(path))
 		return -EINVAL;
 	if ((size_t)snprintf(place, sizeof(place), "refs/%s%s%s", store->name,
 			     *path ? "/" : "", path) >= sizeof(place))

@@ -13,19 +13,24 @@ The processes, each of which may be killed, and started again, before any step:
 - one that changes the attributes of what another publishes (an exchange);
 - one that rewrites packs: it places the pack, and exchanges what a name shows for
   the same content in this pack, while a publisher publishes there;
-- a collector, that goes on for ever.
+- a collector, that goes on for ever;
+- an evictor of the directory that has "here" and name1, beside that collector, as
+  one that was stopped, and superseded, may be.
 """
 import collections
 
 # Where the pack is, and whether it was set aside before the mark began; the slots:
 # drafts of two publishers, a guard's link that is held, one that was left, a name
 # in two directories, the trash, names that the publishers give, the draft of an
-# exchange, the draft of a rewriter; whether a directory's move (moves.h) is counted;
-# how far everybody is.
+# exchange, the draft of a rewriter; what of an evicted directory is in the trash, old
+# and published there since, and a guard's link to that; whether there is such a
+# directory, where the one is that the first publisher has open, and whether what it
+# published there was dropped; whether a directory's move (moves.h) is counted; how far
+# everybody is.
 FIELDS = ("pack", "old", "draft1", "draft2", "guard", "left", "here", "there", "trash",
-          "name1", "name2", "swapped", "rewritten", "begun", "collecting", "seen",
-          "disturbed", "publisher1", "publisher2", "mover", "changer", "rewriter",
-          "collector")
+          "name1", "name2", "swapped", "rewritten", "old1", "young1", "back", "away",
+          "opened", "dropped", "begun", "collecting", "seen", "disturbed", "publisher1",
+          "publisher2", "mover", "changer", "rewriter", "evictor", "collector")
 INDEX = {field: index for index, field in enumerate(FIELDS)}
 
 
@@ -43,30 +48,34 @@ PACKS, TRASH, GONE = "packs", "trash", "gone"
 NEEDS, OTHER = "needs", "other"  # a manifest that names the pack; one that does not
 COPY = "copy"  # one that names the pack, of a rewriter
 
-INTENTS = ("draft1", "draft2", "guard", "left", "swapped", "rewritten")
+INTENTS = ("draft1", "draft2", "guard", "back", "left", "swapped", "rewritten")
 REFS = ("here", "name1", "name2", "there")
-ORDER = INTENTS + REFS + ("trash",) + INTENTS
+EVICTED = ("old1", "young1")
+ORDER = INTENTS + REFS + EVICTED + ("trash",) + INTENTS
 
 
 class Protocol:
     """The steps; `without` names one that is left out, and that must show."""
 
     def __init__(self, without=None, new=False, publishers=(1, 2), moves=True,
-                 changes=False, rewrites=False):
+                 changes=False, rewrites=False, evicts=False):
         self.without = without
         self.new = new  # the first publisher places the pack
         self.publishers = publishers
         self.moves = moves
         self.changes = changes
         self.rewrites = rewrites
+        self.evicts = evicts
         self.order = self.mark_order()
 
     def has(self, step):
-        return self.without != step
+        return self.without != step and step not in (self.without or ())
 
     def mark_order(self):
         if self.without == "the order of the mark":
-            return ("trash",) + REFS[::-1] + INTENTS
+            return ("trash",) + EVICTED + REFS[::-1] + INTENTS
+        if self.without == "what is being evicted":
+            return INTENTS + REFS + ("trash",) + INTENTS
         if self.without == "the second look into intents":
             return ORDER[:-len(INTENTS)]
         if self.without == "intents":
@@ -77,10 +86,13 @@ class Protocol:
         state = State(*[None] * len(FIELDS)).to(
             pack=None if self.new else PACKS, old=False, begun=0, collecting=False,
             seen=False, disturbed=False, publisher1="find", publisher2="find",
-            mover="idle", changer="idle", rewriter="place", collector="idle")
+            mover="idle", changer="idle", rewriter="place", evictor="idle",
+            collector="idle", away=False, opened="there", dropped=False)
         if self.rewrites:
             return state.to(pack=None, name1=OTHER)
-        return state if self.new else state.to(here=NEEDS)
+        if self.new:
+            return state.to(here=OTHER) if self.evicts else state
+        return state.to(here=NEEDS)
 
     def steps(self, state):
         """Every state that one step leads to."""
@@ -92,17 +104,19 @@ class Protocol:
             yield from self.change(state)
         if self.rewrites:
             yield from self.rewrite(state)
+        if self.evicts:
+            yield from self.evict(state)
         yield from self.collect(state)
 
     # Publishing
 
     def publish(self, state, number):
         at = getattr(state, f"publisher{number}")
-        places = self.new and number == 1
+        places = self.new and number == 1 and state.pack is None
         if at in ("done", "end"):
             return
         where, draft, name = f"publisher{number}", f"draft{number}", f"name{number}"
-        if places and not self.changes:
+        if self.new and number == 1 and not self.changes and not self.evicts:
             name = "here"
         yield state.to(**{where: "end"})  # killed
         if at == "find":
@@ -123,6 +137,9 @@ class Protocol:
             yield state.to(**placed, **{where: "name"})
         elif at == "name":
             yield self.give_name(state, where, draft, name)
+        elif at == "look for directory":  # made anew, and published once more
+            moved = state.opened != "there"
+            yield state.to(opened="there", **{where: "find" if moved else "look again"})
 
     def look(self, state, where, draft, name):
         again = getattr(state, where) == "look again"
@@ -142,6 +159,13 @@ class Protocol:
             return state.to(**{where: "end"})
         skips = self.without in ("the second look", "both looks")
         after = "done" if skips else "look again"
+        if self.evicts and where == "publisher1":
+            after = "look for directory" if self.has("the look for it") else after
+            if state.opened == "away":
+                return state.to(draft1=None, young1=state.draft1, publisher1=after)
+            if state.opened == "gone":  # ENOENT: it is made anew
+                return state.to(draft1=None, opened="there", publisher1="find")
+            state = state.to(dropped=False)
         return state.to(**{where: after, draft: None, name: getattr(state, draft)})
 
     # Deleting, moving, bringing back
@@ -256,6 +280,42 @@ class Protocol:
             return state.to(begun=0, rewriter="close")
         return state.to(rewritten=None, rewriter="end")
 
+    # Evicting: all that is in the directory when it is moved is old. Another that
+    # is made in its place has room for what is linked back.
+
+    def evict(self, state):
+        at = state.evictor
+        if at == "idle":
+            if not state.away and (state.here or state.name1):
+                old = NEEDS if NEEDS in (state.here, state.name1) else OTHER
+                opened = "away" if state.opened == "there" else state.opened
+                yield state.to(away=True, here=None, name1=None, old1=old,
+                               opened=opened, evictor="clear")
+            elif state.away:  # what a killed one has left
+                yield state.to(evictor="clear")
+            return
+        yield state.to(evictor="idle", back=None, left=state.left or state.back)
+        if at == "clear":
+            if state.old1:
+                yield state.to(old1=None)
+            elif state.young1:
+                link = state.young1 if self.has("its guard") else None
+                yield state.to(back=link, evictor="link" if self.has(
+                    "the link back") else "drop")
+            else:
+                opened = "gone" if state.opened == "away" else state.opened
+                yield state.to(away=False, opened=opened, evictor="idle")
+        elif at == "drop":
+            yield state.to(young1=None, dropped=not state.name1, evictor="clear")
+        elif at == "link":
+            yield state.to(name1=state.name1 or state.young1, evictor="unlink")
+        elif at == "unlink":
+            yield state.to(young1=None, evictor="leave")
+        elif at == "leave":
+            stays = state.collecting and self.has("leaving its link")
+            yield state.to(back=None, evictor="clear",
+                           left=state.left or (state.back if stays else None))
+
     # Collecting
 
     def collect(self, state):
@@ -322,6 +382,8 @@ class Protocol:
 
     def is_lost(self, state):
         """A manifest that shows names a pack that is gone."""
+        if state.dropped and state.publisher1 == "done" and not state.name1:
+            return True
         if state.pack != GONE:
             return False
         if NEEDS in (state.here, state.there, state.trash) or state.name1 == COPY:
@@ -332,7 +394,8 @@ class Protocol:
     def is_torn(self, state):
         """The same, while the publisher may still notice."""
         shown = (state.here, state.there, state.trash, state.name1, state.name2)
-        return state.pack == GONE and (NEEDS in shown or COPY in shown)
+        return (self.is_lost(state) or
+                state.pack == GONE and (NEEDS in shown or COPY in shown))
 
     def is_undone(self, state):
         """A rewriter has ended, by itself, and what was published is not shown."""

@@ -50,6 +50,12 @@ class Protocol(Explored):
         self.assertSafe(rewrites=True, publishers=(1,), moves=False)
         self.assertSafe(rewrites=True, publishers=(1,), moves=False, undone=True)
 
+    def test_one_reuses_what_another_evicts(self):
+        self.assertSafe(publishers=(1,), moves=False, evicts=True)
+
+    def test_a_new_pack_is_published_while_its_directory_is_evicted(self):
+        self.assertSafe(publishers=(1,), new=True, moves=False, evicts=True)
+
     @unittest.skipUnless(LONG, "takes minutes: TACFS_LONG=1")
     def test_two_reuse_what_another_moves(self):
         self.assertSafe()
@@ -89,6 +95,19 @@ class Mutants(Explored):
                                   without=step)
         self.assertUnsafe(rewrites=True, publishers=(1,), moves=False, undone=True,
                           without="putting back")
+
+    def test_evicting(self):
+        for step in ("what is being evicted", "its guard", "leaving its link",
+                     ("the look for it", "the link back")):
+            with self.subTest(step):
+                self.assertUnsafe(publishers=(1,), new=True, moves=False, evicts=True,
+                                  without=step)
+
+    def test_a_look_or_a_link_back_is_enough(self):
+        for step in ("the look for it", "the link back"):
+            with self.subTest(step):
+                self.assertSafe(publishers=(1,), new=True, moves=False, evicts=True,
+                                without=step)
 
     def test_either_look_is_enough_in_the_end(self):
         """With the second alone a name may show what is lost, but not for long."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+tacfs_unit_test(test_share SOURCES test_share.c LINK fs)
 tacfs_unit_test(test_log SOURCES test_log.c LINK fs)
 tacfs_unit_test(test_fd SOURCES test_fd.c store_fixture.c LINK fs)
 foreach(test counters damage kill measure open publish reference reports threads)
@@ -6,7 +7,7 @@ foreach(test counters damage kill measure open publish reference reports threads
     SOURCES test_store_${test}.c store_fixture.c collision.c
     LINK fs PkgConfig::XXHASH)
 endforeach()
-foreach(test collect guard rewrite trash)
+foreach(test collect evict guard rewrite trash)
   tacfs_unit_test(test_store_${test}
     SOURCES test_store_${test}.c store_fixture.c store_collecting.c reseal.c
     LINK fs)

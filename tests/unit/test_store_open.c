@@ -133,7 +133,9 @@ static void a_directory_with_something_else_is_refused(void **state)
 
 static void what_a_killed_creator_left_is_completed(void **state)
 {
-	static const char *const dirs[] = { "packs", "trash", "refs/default" };
+	static const char *const dirs[] = { "packs", "trash/packs",
+					    "trash/evicted", "trash",
+					    "refs/default" };
 	struct fixture *f = *state;
 	char why[WHY_SIZE];
 
@@ -142,14 +144,14 @@ static void what_a_killed_creator_left_is_completed(void **state)
 	put_file(f, "tmp/draft-0123456789abcdef", "tacfs-");
 	put_dir(f, "lost+found");
 	assert_int_equal(try_open(f, true, why), 0);
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
 		char full[PATH_MAX];
 
 		snprintf(full, sizeof(full), "%s/%s", f->path, dirs[i]);
 		assert_int_equal(rmdir(full), 0);
 	}
 	assert_int_equal(try_open(f, false, why), 0);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		assert_true(file_exists(f, dirs[i]));
 }
 
