@@ -13,7 +13,7 @@ foreach(test collect evict guard trash)
     LINK fs)
 endforeach()
 tacfs_unit_test(test_store_steps
-  SOURCES test_store_steps.c store_fixture.c store_collecting.c
+  SOURCES test_store_steps.c steps.c store_fixture.c store_collecting.c
   LINK fs)
 foreach(call openat64 fstatat64 pwrite64 linkat renameat renameat2 unlinkat faccessat)
   target_link_options(test_store_steps PRIVATE -Wl,--wrap=${call})

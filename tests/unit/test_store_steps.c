@@ -24,99 +24,18 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/collector.h"
+#include "fs/store/evict.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
+#include "tests/unit/steps.h"
 #include "tests/unit/store_collecting.h"
 
-enum { SIZE = 120000, ENOUGH = 5, FAN = 2 };
-
-/* Of this process: a wrapper has nobody who could pass it in. */
-static struct {
-	unsigned done;
-	unsigned stop; /* before this one, and all later ones; 0: never */
-} steps;
-
-/* Of the 256 directories in packs/ one is like the other: no steps. */
-static void step(const char *name)
-{
-	if (strlen(name) != FAN && steps.stop && ++steps.done >= steps.stop)
-		raise(SIGSTOP);
-}
-
-/* The names that glibc gives to calls with 64-bit offsets. */
-int __wrap_openat64(int dir, const char *name, int flags, ...);
-int __real_openat64(int dir, const char *name, int flags, ...);
-int __wrap_fstatat64(int dir, const char *name, struct stat *st, int flags);
-int __real_fstatat64(int dir, const char *name, struct stat *st, int flags);
-ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at);
-ssize_t __real_pwrite64(int fd, const void *bytes, size_t size, off_t at);
-int __wrap_linkat(int from, const char *old, int to, const char *new, int how);
-int __real_linkat(int from, const char *old, int to, const char *new, int how);
-int __wrap_renameat(int from, const char *old, int to, const char *new);
-int __real_renameat(int from, const char *old, int to, const char *new);
-int __wrap_renameat2(int from, const char *old, int to, const char *new,
-		     unsigned how);
-int __real_renameat2(int from, const char *old, int to, const char *new,
-		     unsigned how);
-int __wrap_unlinkat(int dir, const char *name, int flags);
-int __real_unlinkat(int dir, const char *name, int flags);
-int __wrap_faccessat(int dir, const char *name, int mode, int flags);
-int __real_faccessat(int dir, const char *name, int mode, int flags);
-
-int __wrap_openat64(int dir, const char *name, int flags, ...)
-{
-	va_list args;
-	mode_t mode;
-
-	va_start(args, flags);
-	mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	step(name);
-	return __real_openat64(dir, name, flags, mode);
-}
-
-int __wrap_fstatat64(int dir, const char *name, struct stat *st, int flags)
-{
-	step(name);
-	return __real_fstatat64(dir, name, st, flags);
-}
-
-ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at)
-{
-	step("");
-	return __real_pwrite64(fd, bytes, size, at);
-}
-
-int __wrap_linkat(int from, const char *old, int to, const char *new, int how)
-{
-	step(old);
-	return __real_linkat(from, old, to, new, how);
-}
-
-int __wrap_renameat(int from, const char *old, int to, const char *new)
-{
-	step(old);
-	return __real_renameat(from, old, to, new);
-}
-
-int __wrap_renameat2(int from, const char *old, int to, const char *new,
-		     unsigned how)
-{
-	step(old);
-	return __real_renameat2(from, old, to, new, how);
-}
-
-int __wrap_unlinkat(int dir, const char *name, int flags)
-{
-	step(name);
-	return __real_unlinkat(dir, name, flags);
-}
-
-int __wrap_faccessat(int dir, const char *name, int mode, int flags)
-{
-	step(name);
-	return __real_faccessat(dir, name, mode, flags);
-}
+enum {
+	SIZE = 120000,
+	ENOUGH = 5,
+	TICK = 20000, /* microseconds */
+	STRIDE = 3    /* an evictor's steps are many */
+};
 
 /*
  * Contents by a letter. 'b' begins as 'a' does, so that it shares blocks; the
@@ -337,7 +256,7 @@ static bool begin(const struct fixture *f, const struct play *play,
 		struct store *store = fixture_open(f);
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when it is stopped */
-		steps.stop = stop;
+		steps_stop(stop);
 		_exit(play->act(store) ? 1 : 0);
 	}
 	assert_int_equal(waitpid(*pid, &status, WUNTRACED), *pid);
@@ -516,6 +435,96 @@ static void what_is_published_while_a_collector_stops_stays(void **state)
 	}
 }
 
+static int evict_to(struct store *store, uint64_t bytes)
+{
+	const struct evict_options options = { .bytes = bytes };
+	struct evict_result result;
+
+	return store_evict(store, &options, &result);
+}
+
+static int act_evict(struct store *store)
+{
+	return evict_to(store, 0);
+}
+
+/* The directory is there with all that it has, or is not there. */
+static void judge_evicted(struct store *store, bool ended)
+{
+	bool one, other;
+
+	if (!ended)
+		return; /* it may go between two looks */
+	one = has_letter(store, "dir/inner", 'i');
+	other = has_letter(store, "dir/other", 'a');
+	assert_true(one == other);
+}
+
+static int put_in(struct store *store, int dir, const char *name, char letter)
+{
+	struct publication p = { .dir = dir, .name = name };
+	uint8_t bytes[SIZE];
+	struct version *v;
+	int err;
+
+	fill_letter(bytes, letter);
+	p.content = content_file(bytes, SIZE);
+	p.meta = (struct manifest_meta){ .size = SIZE, .mode = 0600, .ino = 7 };
+	err = store_publish(store, &p, &v);
+	close(p.content);
+	if (!err)
+		version_put(v);
+	return err;
+}
+
+/* Into the directory that is being evicted, as one that has it open. */
+static bool try_evictor(unsigned stop, bool kills)
+{
+	const struct play play = { "evict", act_evict, judge_evicted };
+	AUTO_CLOSE int dir = -1;
+	struct fixture *f;
+	bool stopped;
+	int err = 0;
+	pid_t pid;
+
+	assert_int_equal(fixture_setup((void **)&f), 0);
+	prepare(f);
+	put_plainly(f->store, "dir/other", 'a');
+	dir = openat(store_refs(f->store), "dir", O_RDONLY | O_CLOEXEC);
+	usleep(TICK);
+	stopped = begin(f, &play, stop, &pid);
+	if (stopped) {
+		judge_evicted(f->store, true);
+		err = put_in(f->store, dir, "new", 'b');
+		assert_true(err == 0 || err == -ENOENT);
+		end(f->store, &play, pid, kills);
+		if (kills && !err)
+			assert_true(has_letter(f->store, "dir/new", 'b'));
+	}
+	/* The dead evictor is no matter: it is known to be. */
+	assert_int_equal(act_collect(f->store), 0);
+	assert_int_equal(evict_to(f->store, UINT64_MAX), 0);
+	if (stopped && kills && !err)
+		assert_true(has_letter(f->store, "dir/new", 'b'));
+	judge_evicted(f->store, true);
+	assert_int_equal(count_below(f, "trash/evicted"), 0);
+	fixture_teardown((void **)&f);
+	return stopped;
+}
+
+static void an_evictor_that_is_stopped_leaves_nothing_half(void **state)
+{
+	(void)state;
+	for (unsigned kills = 0; kills < 2; kills++) {
+		unsigned stop = 1;
+
+		while (try_evictor(stop, kills))
+			stop += STRIDE;
+		assert_true(stop > ENOUGH);
+		print_message("evict: %u steps\n", stop - 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -523,6 +532,8 @@ int main(void)
 		cmocka_unit_test(who_is_killed_loses_nothing),
 		cmocka_unit_test(
 			what_is_published_while_a_collector_stops_stays),
+		cmocka_unit_test(
+			an_evictor_that_is_stopped_leaves_nothing_half),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
