@@ -23,12 +23,18 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/collector.h"
+#include "fs/store/evict.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
 #include "tests/unit/stops.h"
 #include "tests/unit/store_collecting.h"
 
-enum { SIZE = 120000, ENOUGH = 5 };
+enum {
+	SIZE = 120000,
+	ENOUGH = 5,
+	TICK = 20000,	  /* microseconds */
+	EVICTOR_STRIDE = 3 /* its steps are many */
+};
 
 /*
  * Sanitizers make this many times as slow. With them every third step is
@@ -501,6 +507,96 @@ static void what_is_published_while_a_collector_stops_stays(void **state)
 	}
 }
 
+static int evict_to(struct store *store, uint64_t bytes)
+{
+	const struct evict_options options = { .bytes = bytes };
+	struct evict_result result;
+
+	return store_evict(store, &options, &result);
+}
+
+static int act_evict(struct store *store)
+{
+	return evict_to(store, 0);
+}
+
+/* The directory is there with all that it has, or is not there. */
+static void judge_evicted(struct store *store, bool ended)
+{
+	bool one, other;
+
+	if (!ended)
+		return; /* it may go between two looks */
+	one = has_letter(store, "dir/inner", 'i');
+	other = has_letter(store, "dir/other", 'a');
+	assert_true(one == other);
+}
+
+static int put_in(struct store *store, int dir, const char *name, char letter)
+{
+	struct publication p = { .dir = dir, .name = name };
+	uint8_t bytes[SIZE];
+	struct version *v;
+	int err;
+
+	fill_letter(bytes, letter);
+	p.content = content_file(bytes, SIZE);
+	p.meta = (struct manifest_meta){ .size = SIZE, .mode = 0600, .ino = 7 };
+	err = store_publish(store, &p, &v);
+	close(p.content);
+	if (!err)
+		version_put(v);
+	return err;
+}
+
+/* Into the directory that is being evicted, as one that has it open. */
+static bool try_evictor(unsigned stop, bool kills)
+{
+	const struct play play = { "evict", act_evict, judge_evicted };
+	AUTO_CLOSE int dir = -1;
+	struct fixture *f;
+	bool stopped;
+	int err = 0;
+	pid_t pid;
+
+	assert_int_equal(fixture_setup((void **)&f), 0);
+	prepare(f);
+	put_plainly(f->store, "dir/other", 'a');
+	dir = openat(store_refs(f->store), "dir", O_RDONLY | O_CLOEXEC);
+	usleep(TICK);
+	stopped = begin(f, &play, stop, &pid);
+	if (stopped) {
+		judge_evicted(f->store, true);
+		err = put_in(f->store, dir, "new", 'b');
+		assert_true(err == 0 || err == -ENOENT);
+		end(f->store, &play, pid, kills);
+		if (kills && !err)
+			assert_true(has_letter(f->store, "dir/new", 'b'));
+	}
+	/* The dead evictor is no matter: it is known to be. */
+	assert_int_equal(act_collect(f->store), 0);
+	assert_int_equal(evict_to(f->store, UINT64_MAX), 0);
+	if (stopped && kills && !err)
+		assert_true(has_letter(f->store, "dir/new", 'b'));
+	judge_evicted(f->store, true);
+	assert_int_equal(count_below(f, "trash/evicted"), 0);
+	fixture_teardown((void **)&f);
+	return stopped;
+}
+
+static void an_evictor_that_is_stopped_leaves_nothing_half(void **state)
+{
+	(void)state;
+	for (unsigned kills = 0; kills < 2; kills++) {
+		unsigned stop = 1;
+
+		while (try_evictor(stop, kills))
+			stop += STRIDE;
+		assert_true(stop > ENOUGH);
+		print_message("evict: %u steps\n", stop - 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -508,6 +604,8 @@ int main(void)
 		cmocka_unit_test(who_is_killed_loses_nothing),
 		cmocka_unit_test(
 			what_is_published_while_a_collector_stops_stays),
+		cmocka_unit_test(
+			an_evictor_that_is_stopped_leaves_nothing_half),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
