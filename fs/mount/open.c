@@ -18,6 +18,7 @@
 #include "fs/mount/rendering.h"
 #include "fs/own.h"
 #include "fs/store/counters.h"
+#include "fs/store/fresh.h"
 #include "fs/store/publish.h"
 
 enum { CREATE_ATTEMPTS = 8 };
@@ -234,6 +235,7 @@ static int open_shared(struct mount *m, struct node *node, int flags,
 	bool apart = node->kind == NODE_READABLE ||
 		     artifact_kind_of(place->name) != ARTIFACT_NONE;
 
+	fresh_names(m->store, place->parent->directory.fd);
 	if (flags_write(flags) && apart)
 		return retried == RETRIED_SAME
 			       ? -ETXTBSY
@@ -328,7 +330,9 @@ static bool is_removed(const struct node *directory)
 {
 	struct stat st;
 
-	return fstat(directory->directory.fd, &st) == 0 && st.st_nlink == 0;
+	if (fstat(directory->directory.fd, &st) < 0)
+		return errno == ESTALE;
+	return st.st_nlink == 0;
 }
 
 static int create_private(struct mount *m, struct node *directory,

@@ -14,6 +14,7 @@
 #include "fs/own.h"
 #include "fs/store/blocks.h"
 #include "fs/store/check_state.h"
+#include "fs/store/clock.h"
 #include "fs/store/quarantine.h"
 #include "fs/store/state.h"
 
@@ -177,8 +178,8 @@ static bool pause_for(struct check *c, const struct finding *finding,
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NSEC };
 
-	if (identity_settled(&finding->identity) || looks > PAUSES_A_FILE ||
-	    c->pauses >= PAUSES_MAX)
+	if (identity_settled(c->store, &finding->identity) ||
+	    looks > PAUSES_A_FILE || c->pauses >= PAUSES_MAX)
 		return false;
 	c->pauses++;
 	nanosleep(&pause, NULL);

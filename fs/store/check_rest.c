@@ -9,6 +9,7 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/check_state.h"
+#include "fs/store/clock.h"
 #include "fs/store/manifest_file.h"
 #include "fs/store/quarantine.h"
 #include "fs/store/state.h"
@@ -36,7 +37,7 @@ static int visit_draft(struct check *c, const struct spot *spot)
 	static const char what[] = "was left by a program more than a day ago";
 
 	c->counts.drafts++;
-	if (time(NULL) - spot->st.st_mtime > DRAFT_SECONDS)
+	if (clock_now(c->store).tv_sec - spot->st.st_mtime > DRAFT_SECONDS)
 		check_tell(c, spot->name, PROBLEM_DRAFT, what,
 			   remove_draft(c, spot, what));
 	return 0;
@@ -125,13 +126,7 @@ static int link_back(struct check *c, const struct spot *spot, const char *path)
 
 	if (err)
 		return err;
-	if (linkat(spot->dir, spot->name, c->store->packs, path, 0) == 0)
-		return unlinkat(spot->dir, spot->name, 0) < 0 ? -errno : 0;
-	if (errno != EPERM && errno != EOPNOTSUPP)
-		return -errno;
-	if (renameat(spot->dir, spot->name, c->store->packs, path) < 0)
-		return -errno;
-	return 0;
+	return fd_move_new(spot->dir, spot->name, c->store->packs, path);
 }
 
 static int visit_wanted(struct check *c, const struct spot *spot)

@@ -11,6 +11,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/clock.h"
 #include "fs/store/collector.h"
 #include "fs/store/guard.h"
 #include "fs/store/mark.h"
@@ -216,7 +217,7 @@ static int collect_once(struct run *run)
 
 static int expire(struct run *run)
 {
-	int err = mark_now(run->store, &run->mark.begun);
+	int err = clock_ask(run->store, &run->mark.begun);
 
 	if (!err)
 		err = visit_all(run, run->store->intents, ".", drop_intent);
@@ -263,7 +264,7 @@ bool collect_is_due(struct store *store, unsigned seconds)
 	if (fstatat(store->root, "stats/collected", &st, AT_SYMLINK_NOFOLLOW) <
 	    0)
 		return true;
-	return mark_now(store, &now) == 0 &&
+	return clock_ask(store, &now) == 0 &&
 	       now.tv_sec - st.st_ctim.tv_sec >= (time_t)seconds;
 }
 

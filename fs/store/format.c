@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "codec/chunk.h"
 #include "codec/digest.h"
@@ -20,6 +21,8 @@ enum {
 	VALUE_SIZE = 128,
 	HEX64_DIGITS = 16,
 	UUID_BYTES = 16,
+	CLAIM_LOOKS = 1000,
+	CLAIM_NSEC = 1000000,
 	CHECK_LINE_SIZE = 7 + HEX64_DIGITS + 1 /* "check: ", a newline */
 };
 
@@ -271,8 +274,14 @@ int format_load(int root, struct format *out, char *why, size_t why_size)
 {
 	char bytes[FORMAT_SIZE_MAX];
 	size_t size = 0;
+	const struct timespec pause = { .tv_nsec = CLAIM_NSEC };
 	int err = read_text(root, bytes, &size);
 
+	/* The name is just being taken (fd_move_new()). */
+	for (int i = 0; !err && !size && i < CLAIM_LOOKS; i++) {
+		nanosleep(&pause, NULL);
+		err = read_text(root, bytes, &size);
+	}
 	if (err == -EFBIG) {
 		snprintf(why, why_size, "FORMAT is not a small regular file");
 		return -EBADMSG;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fs/store/collector.h"
+#include "fs/store/fresh.h"
 #include "fs/store/moves.h"
 #include "fs/store/state.h"
 
@@ -32,6 +33,7 @@ bool guard_drop_left(const struct store *store, const char *name)
 
 bool guard_is_needed(const struct store *store)
 {
+	fresh_names(store, store->intents);
 	return faccessat(store->intents, COLLECTOR_NAME, F_OK,
 			 AT_SYMLINK_NOFOLLOW) == 0;
 }

@@ -11,7 +11,8 @@
 
 /*
  * Reads the file. *bytes is the caller's to free. Returns 0; -EISDIR, -ELOOP
- * or -ENXIO for what is not a regular file; -EPERM when its owner is not
+ * or -ENXIO for what is not a regular file; -ENOENT also for a
+ * name that is only being taken; -EPERM when its owner is not
  * trusted; -EFBIG when it is too large for a manifest; -ENODATA when it became
  * shorter meanwhile; other errnos. *st is filled for 0, -EPERM and -EFBIG.
  */

@@ -12,37 +12,25 @@
 #include "codec/manifest.h"
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/clock.h"
 #include "fs/store/moves.h"
 #include "fs/store/state.h"
 
 enum {
 	ATTEMPTS = 100,
+	LOOKS = 8,
 	PAUSE_NSEC = 20 * 1000 * 1000,
 	ARENA_SPARE = 4096,
 	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 };
-
-int mark_now(struct store *store, struct timespec *now)
-{
-	struct fd_draft draft = { .fd = -1 };
-	struct stat st;
-	int err = fd_draft_open(store->tmp, 0600, &draft);
-
-	if (err)
-		return err;
-	if (fstat(draft.fd, &st) < 0)
-		err = -errno;
-	else
-		*now = st.st_ctim;
-	fd_draft_close(&draft);
-	return err;
-}
 
 static int complain(struct mark *mark, int dir, const char *name, int err,
 		    const char *what)
 {
 	char link[32], place[PATH_MAX] = "";
 
+	if (err == -ESTALE)
+		return err; /* it is looked at again */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	if (readlink(link, place, sizeof(place) - 1) < 0)
 		place[0] = '\0';
@@ -84,7 +72,7 @@ static int read_manifest(struct mark *mark, int fd, size_t size)
 	return mark->progress(mark->context, mark->files) ? 0 : -ECANCELED;
 }
 
-static int mark_file(struct mark *mark, int dir, const char *name)
+static int mark_once(struct mark *mark, int dir, const char *name)
 {
 	AUTO_CLOSE int fd = openat(dir, name,
 				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
@@ -106,6 +94,16 @@ static int mark_file(struct mark *mark, int dir, const char *name)
 		return complain(mark, dir, name, err,
 				"it is of a newer program");
 	return err ? complain(mark, dir, name, err, strerror(-err)) : 0;
+}
+
+/* What another host has replaced or removed meanwhile is looked at again. */
+static int mark_file(struct mark *mark, int dir, const char *name)
+{
+	int err = mark_once(mark, dir, name);
+
+	for (int i = 0; err == -ESTALE && i < LOOKS; i++)
+		err = mark_once(mark, dir, name);
+	return err;
 }
 
 static int mark_tree(struct mark *mark, int parent, const char *name);
@@ -158,7 +156,7 @@ static int mark_tree(struct mark *mark, int parent, const char *name)
  */
 static int mark_all(struct store *store, struct mark *mark)
 {
-	int err = mark_now(store, &mark->begun);
+	int err = clock_ask(store, &mark->begun);
 
 	pack_set_free(&mark->packs);
 	mark->files = 0;
@@ -179,6 +177,8 @@ static int attempt(struct store *store, struct mark *mark)
 	if (err || before.under_way)
 		return err ? err : -EAGAIN;
 	err = mark_all(store, mark);
+	if (err == -ESTALE) /* another host has removed a directory */
+		err = -EAGAIN;
 	if (!err)
 		err = moves_look(store, &after);
 	if (!err && (after.under_way || after.digest != before.digest))
@@ -197,7 +197,7 @@ int mark_packs(struct store *store, struct mark *mark)
 	}
 	if (err == -EAGAIN)
 		snprintf(mark->trouble, sizeof(mark->trouble),
-			 "names are being moved all the time");
+			 "names are being moved or removed all the time");
 	else if (err && !mark->trouble[0])
 		snprintf(mark->trouble, sizeof(mark->trouble), "%s",
 			 strerror(-err));

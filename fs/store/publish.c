@@ -9,6 +9,7 @@
 #include "codec/writer.h"
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/clock.h"
 #include "fs/store/content.h"
 #include "fs/store/durable.h"
 #include "fs/store/exchange.h"
@@ -120,7 +121,8 @@ static int name_manifest(struct store *store, const struct publication *p,
 	else
 		err = fd_draft_replace(draft, p->dir, p->name);
 	store_names_unlock(store);
-	return err;
+	/* Another host has removed the directory. */
+	return err == -ESTALE ? -ENOENT : err;
 }
 
 static int place_manifest(struct store *store, const struct publication *p,
@@ -178,6 +180,7 @@ static int publish_manifest(struct store *store, const struct publication *p,
 		version_put(version);
 		return err;
 	}
+	clock_set(store, &st.st_ctim);
 	version_identify(version, &st);
 	*out = version;
 	return 0;

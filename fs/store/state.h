@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "fs/store/block_cache.h"
@@ -40,11 +41,13 @@ struct store {
 	mode_t file_mode; /* of manifests and packs */
 	mode_t dir_mode;
 	bool has_journal; /* see durable.h */
+	bool keeps_names; /* see fresh.h */
 	bool keep_damaged;
 	bool read_only;		     /* then tmp and quarantine are -1 */
 	struct condemned *condemned; /* when it is read-only, else NULL */
 	pthread_mutex_t names;
 	struct moves moves;
+	_Atomic int64_t clock; /* nanoseconds beyond CLOCK_MONOTONIC: clock.h */
 	atomic_size_t publications; /* that were begun */
 	const struct log *log;
 	struct pack_pool pool;

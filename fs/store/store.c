@@ -13,7 +13,9 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/clock.h"
 #include "fs/store/durable.h"
+#include "fs/store/fresh.h"
 #include "fs/store/guard.h"
 #include "fs/store/state.h"
 
@@ -275,6 +277,7 @@ static int open_all(struct store *store, const char *path,
 {
 	const char *space = config->space ? config->space : "default";
 	bool create = config->create && !config->read_only;
+	struct timespec now;
 	int err;
 
 	if (!store_space_allowed(space))
@@ -293,11 +296,15 @@ static int open_all(struct store *store, const char *path,
 	if (err)
 		return err;
 	store->has_journal = durable_has_journal(store->root);
+	store->keeps_names = fresh_is_needed(store->root);
 	block_cache_init(&store->cache);
 	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
 	moves_init(&store->moves);
 	wounds_init(&store->wounds);
+	/* Without it, times that are seen tell. */
+	if (!store->read_only)
+		(void)clock_ask(store, &now);
 	return 0;
 }
 
@@ -402,6 +409,8 @@ int store_rename(struct store *store, int from_dir, const char *from,
 	store_names_lock(store);
 	if (renameat2(from_dir, from, to_dir, to, flags) < 0)
 		err = -errno;
+	if ((flags & RENAME_NOREPLACE) && (err == -EINVAL || err == -ENOSYS))
+		err = fd_move_new(from_dir, from, to_dir, to);
 	store_names_unlock(store);
 	guard_end(&guard);
 	return err;

@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/fresh.h"
 #include "fs/store/guard.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
@@ -138,16 +140,7 @@ static int move_back(struct store *store, int dir, const char *stamp,
 		err = guard_begin(store, dir, stamp, &guard);
 	if (err)
 		return err;
-	if (linkat(dir, stamp, store->space, path, 0) < 0)
-		err = -errno;
-	if (err == -EPERM || err == -EOPNOTSUPP) {
-		err = 0;
-		if (renameat2(dir, stamp, store->space, path,
-			      RENAME_NOREPLACE) < 0)
-			err = -errno;
-	} else if (!err) {
-		unlinkat(dir, stamp, 0);
-	}
+	err = fd_move_new(dir, stamp, store->space, path);
 	guard_end(&guard);
 	return err;
 }
@@ -251,6 +244,7 @@ int trash_restore(struct store *store, const char *path,
 	if ((size_t)snprintf(place, sizeof(place), "refs/%s%s%s", store->name,
 			     *path ? "/" : "", path) >= sizeof(place))
 		return -ENAMETOOLONG;
+	fresh_path(store, store->trash, place);
 	err = open_stream(store->trash, place, &stream);
 	if (err)
 		return err;
