@@ -21,6 +21,7 @@
 #include "fs/store/condemned.h"
 #include "fs/store/counters.h"
 #include "fs/store/format.h"
+#include "fs/store/leases.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_pool.h"
 #include "fs/store/store.h"
@@ -47,6 +48,7 @@ struct store {
 	struct condemned *condemned; /* when it is read-only, else NULL */
 	pthread_mutex_t names;
 	struct moves moves;
+	struct leases leases;
 	_Atomic int64_t clock; /* nanoseconds beyond CLOCK_MONOTONIC: clock.h */
 	atomic_size_t publications; /* that were begun */
 	const struct log *log;

@@ -301,6 +301,7 @@ static int open_all(struct store *store, const char *path,
 	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
 	moves_init(&store->moves);
+	leases_init(&store->leases);
 	wounds_init(&store->wounds);
 	/* Without it, times that are seen tell. */
 	if (!store->read_only)
@@ -347,6 +348,7 @@ int store_open(const char *path, const struct store_config *config,
 
 void store_close(struct store *store)
 {
+	leases_free(&store->leases);
 	moves_free(store);
 	wounds_free(&store->wounds);
 	block_index_free(&store->index);
