@@ -92,6 +92,19 @@ bool fd_is_claim(const struct stat *st)
 	       (st->st_mode & 07777) == FD_CLAIM_MODE;
 }
 
+/* Unless somebody else has replaced it. */
+static void drop_claim(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISDIR(st.st_mode))
+		unlinkat(dir, name, AT_REMOVEDIR);
+	else if (fd_is_claim(&st))
+		unlinkat(dir, name, 0);
+}
+
 static int rename_new(int from_dir, const char *from, int to_dir,
 		      const char *to)
 {
@@ -107,8 +120,7 @@ static int rename_new(int from_dir, const char *from, int to_dir,
 	if (renameat(from_dir, from, to_dir, to) == 0)
 		return 0;
 	err = errno == ENOTEMPTY ? -EEXIST : -errno;
-	if (unlinkat(to_dir, to, 0) < 0)
-		unlinkat(to_dir, to, AT_REMOVEDIR);
+	drop_claim(to_dir, to);
 	return err;
 }
 
@@ -118,10 +130,9 @@ int fd_move_new(int from_dir, const char *from, int to_dir, const char *to)
 
 	if (lacks_links(err))
 		return rename_new(from_dir, from, to_dir, to);
-	if (!err && unlinkat(from_dir, from, 0) < 0) {
+	/* By now `to` may be another's, so this is not undone. */
+	if (!err && unlinkat(from_dir, from, 0) < 0 && errno != ENOENT)
 		err = -errno;
-		unlinkat(to_dir, to, 0);
-	}
 	return err;
 }
 

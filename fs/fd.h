@@ -48,9 +48,10 @@ int fd_draft_replace(struct fd_draft *draft, int dir, const char *name);
 void fd_draft_close(struct fd_draft *draft);
 /*
  * Gives what has the name `from` the name `to`, which must be free: -EEXIST
- * when it is not, whoever gives it at the same time. Where there are neither
- * links nor renames that replace nothing, `to` is a claim for an instant: an
- * empty directory for a directory, else an empty file of mode FD_CLAIM_MODE.
+ * when it is not, whoever gives it at the same time. 0 also when somebody takes
+ * the name `from` away meanwhile. Where there are neither links nor renames
+ * that replace nothing, `to` is a claim for an instant: an empty directory for
+ * a directory, else an empty file of mode FD_CLAIM_MODE.
  */
 int fd_move_new(int from_dir, const char *from, int to_dir, const char *to);
 bool fd_is_claim(const struct stat *st);

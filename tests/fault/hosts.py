@@ -50,16 +50,10 @@ class Host:
         self.imported.discard()
 
     def tacfs(self, command, *arguments):
-        """Runs the command with this host's store."""
-        return harness.tacfs(command, *arguments[:-1] if command == "undelete"
-                             else arguments, self.store,
-                             *arguments[-1:] if command == "undelete" else ())
-
-    def starts(self, command, *arguments):
-        return subprocess.Popen(
-            [harness.binary(), command, *arguments, self.store],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT)
+        """Runs the command with this host's store; `arguments` are options first."""
+        options = [text for text in arguments if text.startswith("-")]
+        return harness.tacfs(command, *options, self.store,
+                             *arguments[len(options):])
 
 
 def preload(**variables):

@@ -15,8 +15,10 @@ sys.path.insert(0, os.path.join(HERE, "..", "mount"))
 sys.path.insert(0, HERE)
 
 import calls  # noqa: E402
+import collecting  # noqa: E402
 import harness  # noqa: E402
 import hosts  # noqa: E402
+import loops  # noqa: E402
 import samples  # noqa: E402
 from harness import mount_only  # noqa: E402
 
@@ -267,20 +269,29 @@ class Shared(HostsTest):
         done = self.b.tacfs("doctor")
         self.assertEqual(done.returncode, 1, done.stdout)
 
-    def test_collecting_and_checking_while_others_write(self):
-        writer = self.agent()
-        names = [f"{number}/compiled_module" for number in range(15)]
-        writer.begin("calls.save_all", self.dir,
-                     {name: samples.module(int(name.split("/")[0]), 20000)
-                      for name in names})
-        while not writer.answered(0):
-            self.succeed(self.b.tacfs("gc", "--grace=0"))
-            self.succeed(self.b.tacfs("fsck", "--read-data"))
-        writer.end()
-        for name in names:
-            content = samples.module(int(name.split("/")[0]), 20000)
-            self.assertContent(os.path.join(self.other_dir, name), content)
-        self.succeed(self.a.tacfs("gc"))
+
+@mount_only
+class AllAtOnce(HostsTest):
+    """Both hosts write, move, delete, read, collect, bring back and check."""
+
+    switches = ("no-link", "no-flags", "lying", "unread")
+    writers = 4
+    seconds = harness.amount(5, 60)
+
+    def test_what_was_not_deleted_is_there(self):
+        journals = os.path.join(self.root, "journals")
+        os.mkdir(journals)
+        for name in ("shared", "kept", "moved", "passing"):
+            os.mkdir(os.path.join(self.mount.path, name))
+        counts = loops.run_while_writing(
+            self, self.writers, self.seconds, journals,
+            [self.a.path, self.b.path],
+            ([("gc", "--grace=0", f"--keep={keep}", host.store)
+              for host in (self.a, self.b) for keep in (0, 3600)],
+             [("undelete", self.b.store, f"passing/{number}")
+              for number in range(collecting.PASSING)]))
+        self.assertGreater(counts[0], 0, "expected collections, seen none")
+        self.succeed(self.b.tacfs("fsck", "--read-data"))
 
 
 @mount_only
