@@ -9,7 +9,7 @@
 #include "fs/fd.h"
 #include "fs/store/state.h"
 
-enum { NSEC = 1000 * 1000 * 1000 };
+enum { NSEC = 1000 * 1000 * 1000, TICK_NSEC = 20 * 1000 * 1000 };
 
 static int64_t in_nsec(const struct timespec *time)
 {
@@ -46,8 +46,20 @@ struct timespec clock_now(const struct store *store)
 	return (struct timespec){ .tv_sec = now / NSEC, .tv_nsec = now % NSEC };
 }
 
+/* What it gave between then and now; only a clock that was put back is set
+ * back. */
+static void take(struct store *store, const struct timespec *given,
+		 int64_t then)
+{
+	if (atomic_load(&store->clock) > in_nsec(given) - then + TICK_NSEC)
+		clock_set(store, given);
+	else
+		clock_saw(store, given);
+}
+
 int clock_ask(struct store *store, struct timespec *now)
 {
+	int64_t then = passed();
 	struct fd_draft draft = { .fd = -1 };
 	struct stat st;
 	int err = fd_draft_open(store->tmp, 0600, &draft);
@@ -60,7 +72,7 @@ int clock_ask(struct store *store, struct timespec *now)
 		*now = st.st_ctim;
 	fd_draft_close(&draft);
 	if (!err)
-		clock_set(store, now);
+		take(store, now, then);
 	return err;
 }
 

@@ -180,7 +180,7 @@ static int publish_manifest(struct store *store, const struct publication *p,
 		version_put(version);
 		return err;
 	}
-	clock_set(store, &st.st_ctim);
+	clock_saw(store, &st.st_ctim);
 	version_identify(version, &st);
 	*out = version;
 	return 0;
