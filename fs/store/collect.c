@@ -221,6 +221,9 @@ static int expire(struct run *run)
 
 	if (!err)
 		err = visit_all(run, run->store->intents, ".", drop_intent);
+	/* Which has just changed the files that have names in trash/, too. */
+	if (!err)
+		err = clock_ask(run->store, &run->mark.begun);
 	if (!err)
 		err = trash_expire(
 			run->store,
