@@ -73,6 +73,80 @@ static bool lacks_tmpfile(int err)
 	       err == -ENOENT;
 }
 
+/* What a file system, or a kernel, answers that cannot make this link. */
+static bool lacks_links(int err)
+{
+	return err == -EPERM || err == -EOPNOTSUPP || err == -ENOSYS ||
+	       err == -EMLINK;
+}
+
+static int claim(int from_dir, const char *from, int to_dir, const char *to)
+{
+	struct stat st;
+	int fd;
+
+	if (fstatat(from_dir, from, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return mkdirat(to_dir, to, 0700) < 0 ? -errno : 0;
+	fd = openat(to_dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    FD_CLAIM_MODE);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+bool fd_is_claim(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && !st->st_size &&
+	       (st->st_mode & 07777) == FD_CLAIM_MODE;
+}
+
+/* Unless somebody else has replaced it. */
+static void drop_claim(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISDIR(st.st_mode))
+		unlinkat(dir, name, AT_REMOVEDIR);
+	else if (fd_is_claim(&st))
+		unlinkat(dir, name, 0);
+}
+
+static int rename_new(int from_dir, const char *from, int to_dir,
+		      const char *to)
+{
+	int err;
+
+	if (renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+		return -errno;
+	err = claim(from_dir, from, to_dir, to);
+	if (err)
+		return err;
+	if (renameat(from_dir, from, to_dir, to) == 0)
+		return 0;
+	err = errno == ENOTEMPTY ? -EEXIST : -errno;
+	drop_claim(to_dir, to);
+	return err;
+}
+
+int fd_move_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+	int err = linkat(from_dir, from, to_dir, to, 0) < 0 ? -errno : 0;
+
+	if (lacks_links(err))
+		return rename_new(from_dir, from, to_dir, to);
+	/* By now `to` may be another's, so this is not undone. */
+	if (!err && unlinkat(from_dir, from, 0) < 0 && errno != ENOENT)
+		err = -errno;
+	return err;
+}
+
 static int open_nameless(int dir, int flags, mode_t mode)
 {
 	int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC | flags, mode);
@@ -162,31 +236,77 @@ static int link_nameless(int fd, int dir, const char *name)
  * A network file system may answer a repeated request for a link that it made
  * the first time with EEXIST; a second name tells.
  */
-static int link_named(const struct fd_draft *draft, int dir, const char *name)
+static bool was_linked(const struct fd_draft *draft)
 {
 	struct stat st;
 
-	if (linkat(draft->tmp, draft->name, dir, name, 0) == 0)
-		return 0;
-	if (errno != EEXIST)
-		return -errno;
-	if (fstat(draft->fd, &st) < 0 || st.st_nlink != 2)
-		return -EEXIST;
+	return fstat(draft->fd, &st) == 0 && st.st_nlink == 2;
+}
+
+static int copy_bytes(int from, int to, uint64_t size)
+{
+	char piece[16 * 1024];
+
+	for (uint64_t at = 0; at < size;) {
+		size_t part = size - at < sizeof(piece) ? (size_t)(size - at)
+							: sizeof(piece);
+		int err = fd_read_at(from, piece, part, at);
+
+		if (!err)
+			err = fd_write_at(to, piece, part, at);
+		if (err)
+			return err;
+		at += part;
+	}
+	return 0;
+}
+
+/*
+ * Where there are nameless files, but no links, a copy of it gets the name. It
+ * is on disk then, whether the draft was or not.
+ */
+static int name_copy(struct fd_draft *draft)
+{
+	struct fd_draft copy = { .tmp = draft->tmp };
+	struct stat st;
+	int err = fstat(draft->fd, &st) < 0 ? -errno : 0;
+
+	if (err)
+		return err;
+	copy.fd = open_named(copy.tmp, st.st_mode & 0777, copy.name);
+	if (copy.fd < 0)
+		return copy.fd;
+	err = copy_bytes(draft->fd, copy.fd, (uint64_t)st.st_size);
+	if (!err &&
+	    (fchmod(copy.fd, st.st_mode & 0777) < 0 || fsync(copy.fd) < 0))
+		err = -errno;
+	if (err) {
+		fd_draft_close(&copy);
+		return err;
+	}
+	fd_draft_close(draft);
+	*draft = copy;
 	return 0;
 }
 
 int fd_draft_link(struct fd_draft *draft, int dir, const char *name)
 {
-	int err;
+	int err = 0;
 
 	if (!draft->name[0])
-		return link_nameless(draft->fd, dir, name);
-	err = link_named(draft, dir, name);
-	if (err)
+		err = link_nameless(draft->fd, dir, name);
+	if (!draft->name[0] && lacks_links(err))
+		err = name_copy(draft);
+	if (!draft->name[0])
 		return err;
-	unlinkat(draft->tmp, draft->name, 0);
-	draft->name[0] = '\0';
-	return 0;
+	err = fd_move_new(draft->tmp, draft->name, dir, name);
+	if (err == -EEXIST && was_linked(draft)) {
+		unlinkat(draft->tmp, draft->name, 0);
+		err = 0;
+	}
+	if (!err)
+		draft->name[0] = '\0';
+	return err;
 }
 
 /* A nameless file cannot replace another: it needs a name to be moved from. */
@@ -206,7 +326,7 @@ int fd_draft_name(struct fd_draft *draft)
 	}
 	if (!err)
 		memcpy(draft->name, name, sizeof(name));
-	return err;
+	return lacks_links(err) ? name_copy(draft) : err;
 }
 
 int fd_draft_replace(struct fd_draft *draft, int dir, const char *name)

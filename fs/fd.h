@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
-enum { FD_DRAFT_NAME_SIZE = 40 };
+enum { FD_DRAFT_NAME_SIZE = 40, FD_CLAIM_MODE = 0400 };
 
 /* Exactly `size` bytes from `offset`; -ENODATA when the file ends before. */
 int fd_read_at(int fd, void *bytes, size_t size, uint64_t offset);
@@ -51,6 +52,16 @@ int fd_draft_name(struct fd_draft *draft);
 int fd_draft_replace(struct fd_draft *draft, int dir, const char *name);
 /* Closes it; what was neither linked nor replaced is gone. */
 void fd_draft_close(struct fd_draft *draft);
+/*
+ * Gives what has the name `from` the name `to`, which must be free: -EEXIST
+ * when it is not, whoever gives it at the same time. 0 also when somebody takes
+ * the name `from` away meanwhile. Where there are neither links nor renames
+ * that replace nothing, `to` is a claim for an instant: an empty directory for
+ * a directory, else an empty file of mode FD_CLAIM_MODE.
+ */
+int fd_move_new(int from_dir, const char *from, int to_dir, const char *to);
+bool fd_is_claim(const struct stat *st);
+
 /* A random name that a draft may have. */
 int fd_draft_new_name(char name[FD_DRAFT_NAME_SIZE]);
 /* Whether a draft may have this name in its tmp. */

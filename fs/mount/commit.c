@@ -18,6 +18,7 @@
 #include "fs/own.h"
 #include "fs/store/counters.h"
 #include "fs/store/evicted.h"
+#include "fs/store/fresh.h"
 #include "fs/store/publish.h"
 
 /* What is found in content under a name. */
@@ -48,6 +49,7 @@ static void drop_absent(struct mount *m, struct node *directory,
 	int dir = directory->directory.fd;
 	size_t kept = 0;
 
+	fresh_names(m->store, dir);
 	for (size_t i = 0; i < names->count; i++) {
 		const char *name = names->names[i];
 
@@ -411,6 +413,7 @@ static int republish_current(struct mount *m, struct node *node,
 
 	while (err == -EAGAIN) {
 		err = 0;
+		fresh_names(m->store, dir);
 		if (!version_is_current(v, dir, node->name)) {
 			version_put(v);
 			v = NULL;

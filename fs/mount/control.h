@@ -30,4 +30,8 @@ int control_text(struct mount *m, const struct node *node, char **text);
 /* The attributes of the directory. */
 void control_stat(const struct mount *m, struct stat *st);
 
+/* The part of a text from `offset` on; how many bytes, 0 at its end. */
+ssize_t control_read(const char *text, uint64_t offset, void *bytes,
+		     size_t size);
+
 #endif

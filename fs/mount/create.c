@@ -44,7 +44,9 @@ static bool is_removed(const struct node *directory)
 {
 	struct stat st;
 
-	return fstat(directory->directory.fd, &st) == 0 && st.st_nlink == 0;
+	if (fstat(directory->directory.fd, &st) < 0)
+		return errno == ESTALE;
+	return st.st_nlink == 0;
 }
 
 static int create_private(struct mount *m, struct node *directory,

@@ -17,7 +17,7 @@ static bool is_told_to_end(struct janitor *j, unsigned seconds)
 	struct timespec until;
 	bool ends;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += seconds;
 	pthread_mutex_lock(&j->lock);
 	while (!j->ends && seconds &&
@@ -112,13 +112,17 @@ static void *run(void *argument)
 void janitor_start(struct janitor *janitor, struct store *store,
 		   unsigned seconds)
 {
+	pthread_condattr_t attributes;
 	sigset_t all, old;
 
 	*janitor = (struct janitor){ .store = store, .seconds = seconds };
 	if (!seconds && !store_is_bounded(store))
 		return;
 	pthread_mutex_init(&janitor->lock, NULL);
-	pthread_cond_init(&janitor->wake, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&janitor->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	janitor->runs =

@@ -13,6 +13,7 @@
 #include "fs/mount/use.h"
 #include "fs/own.h"
 #include "fs/store/counters.h"
+#include "fs/store/fresh.h"
 
 enum {
 	STAT_BLOCK = 512,
@@ -219,8 +220,8 @@ static int lookup_stored(struct mount *m, struct node *directory,
 	if (hides_has(m, directory, name))
 		return -ENOENT;
 	if (fstatat(directory->directory.fd, name, &st, AT_SYMLINK_NOFOLLOW) <
-	    0)
-		return -errno;
+	    0) /* another host has removed the directory */
+		return errno == ESTALE ? -ENOENT : -errno;
 	if (S_ISDIR(st.st_mode)) {
 		found->timeout = TIMEOUT_NONE;
 		return lookup_directory(m, directory, name, &found->node);
@@ -276,6 +277,7 @@ static int lookup_shared(struct mount *m, struct node *directory,
 {
 	int err = -ENOENT;
 
+	fresh_names(m->store, directory->directory.fd);
 	if (rendering_is_name(name))
 		err = rendering_lookup(m, directory, caller, &found->node);
 	if (err == -ENOENT)

@@ -20,6 +20,7 @@
 #include "fs/mount/use.h"
 #include "fs/own.h"
 #include "fs/store/counters.h"
+#include "fs/store/fresh.h"
 #include "fs/store/publish.h"
 
 enum { CREATE_ATTEMPTS = 8 };
@@ -249,6 +250,7 @@ static int open_shared(struct mount *m, struct node *node, int flags,
 	bool apart = node->kind == NODE_READABLE ||
 		     artifact_kind_of(place->name) != ARTIFACT_NONE;
 
+	fresh_names(m->store, place->parent->directory.fd);
 	if (flags_write(flags) && apart)
 		return retried == RETRIED_SAME
 			       ? -ETXTBSY
@@ -374,26 +376,13 @@ int handle_create(struct mount *m, struct node *directory, const char *name,
 	return err;
 }
 
-static ssize_t read_text(const char *text, uint64_t offset, void *bytes,
-			 size_t size)
-{
-	size_t all = strlen(text);
-
-	if (offset >= all)
-		return 0;
-	if (size > all - (size_t)offset)
-		size = all - (size_t)offset;
-	memcpy(bytes, text + offset, size);
-	return (ssize_t)size;
-}
-
 ssize_t handle_read(struct mount *m, struct handle *h, uint64_t offset,
 		    void *bytes, size_t size)
 {
 	ssize_t count;
 
 	if (h->text)
-		return read_text(h->text, offset, bytes, size);
+		return control_read(h->text, offset, bytes, size);
 	if (h->node->kind == NODE_READABLE)
 		count = rendering_read(h->node, offset, bytes, size);
 	else

@@ -58,6 +58,15 @@ static void reply_err(fuse_req_t req, int err)
 	fuse_reply_err(req, -err);
 }
 
+/*
+ * The kernel is to repeat opens only. Of anything else it says that another
+ * host has removed a directory.
+ */
+static int of_name(int err)
+{
+	return err == -ESTALE ? -ENOENT : err;
+}
+
 /* The kernel will hold the node: one lookup more, and our hold is dropped. */
 static int give(struct mount *m, const struct found *found,
 		struct fuse_entry_param *entry)
@@ -93,7 +102,7 @@ static void reply_entry(fuse_req_t req, int err, const struct found *found)
 	if (!err)
 		err = give(m, found, &entry);
 	if (err)
-		reply_err(req, err);
+		reply_err(req, of_name(err));
 	else if (fuse_reply_entry(req, &entry) == -ENOENT)
 		take_back(m, &entry); /* the request was interrupted */
 }
@@ -229,16 +238,16 @@ static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct caller caller = caller_of_request(req);
 
-	reply_err(req, name_unlink(mount_of(req), node_of(req, parent), name,
-				   &caller));
+	reply_err(req, of_name(name_unlink(mount_of(req), node_of(req, parent),
+					   name, &caller)));
 }
 
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct caller caller = caller_of_request(req);
 
-	reply_err(req, name_rmdir(mount_of(req), node_of(req, parent), name,
-				  &caller));
+	reply_err(req, of_name(name_rmdir(mount_of(req), node_of(req, parent),
+					  name, &caller)));
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -249,7 +258,8 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	struct rename_end from = { node_of(req, parent), name };
 	struct rename_end to = { node_of(req, new_parent), new_name };
 
-	reply_err(req, name_rename(mount_of(req), &from, &to, flags, &caller));
+	reply_err(req, of_name(name_rename(mount_of(req), &from, &to, flags,
+					   &caller)));
 }
 
 /* No content changes behind the kernel's back, so its pages stay right. */
@@ -497,7 +507,7 @@ static void read_directory(fuse_req_t req, size_t size, off_t offset,
 	if (!err && offset == 0)
 		err = listing_fill(mount_of(req), l, &page.caller);
 	if (err) {
-		reply_err(req, err);
+		reply_err(req, of_name(err));
 		return;
 	}
 	while ((name = listing_name(l, (size_t)offset)) &&

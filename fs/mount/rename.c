@@ -15,6 +15,7 @@
 #include "fs/mount/private.h"
 #include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
+#include "fs/store/fresh.h"
 
 /* A rename under way: both ends, and what they showed before. */
 struct renaming {
@@ -73,6 +74,7 @@ static int unlink_renamed(const struct renaming *r)
 	struct version *v = file_version(r->node);
 	int err = 0;
 
+	fresh_names(r->m->store, dir);
 	store_names_lock(r->m->store);
 	if (version_is_shown(v, dir, r->from.name) &&
 	    unlinkat(dir, r->from.name, 0) < 0)

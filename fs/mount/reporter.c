@@ -9,6 +9,7 @@
 #include "fs/log.h"
 #include "fs/own.h"
 #include "fs/random.h"
+#include "fs/store/leases.h"
 
 static struct timespec now(void)
 {
@@ -111,9 +112,10 @@ static void *run(void *argument)
 	struct reporter *r = argument;
 
 	reports_fold(r->store, REPORTS_UNFOLDED);
-	do
+	do {
 		tick(r);
-	while (!sleep_a_while(r));
+		leases_renew(r->store, LEASE_SECONDS);
+	} while (!sleep_a_while(r));
 	return NULL;
 }
 

@@ -53,11 +53,12 @@ void block_index_init(struct block_index *index);
 void block_index_free(struct block_index *index);
 
 /*
- * Reads the tables of all packs that are not known yet. Returns 0, or the first
+ * Reads the tables of all packs that are not known yet; with `fresh` also of
+ * those that another host has just made (fresh.h). Returns 0, or the first
  * error that kept a pack or a directory from being read; what can be read is
  * known also then.
  */
-int block_index_refresh(struct store *store);
+int block_index_refresh(struct store *store, bool fresh);
 
 /* Adds the blocks of a pack, once. Returns 0 or -ENOMEM. */
 int block_index_add(struct block_index *index, const struct pack_table *table);

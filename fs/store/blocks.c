@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "fs/store/clock.h"
 #include "fs/store/state.h"
 
 enum { PLACES = 8 };
@@ -19,7 +20,7 @@ struct work {
 /* Errors that only say that this place does not have the block. */
 static bool is_elsewhere(int err)
 {
-	return err == -ENOENT || err == -EBADMSG;
+	return err == -ENOENT || err == -EBADMSG || err == -ESTALE;
 }
 
 static int use_wanted(const struct work *work, const struct block_want *want,
@@ -48,7 +49,7 @@ static int decode(const struct work *work, const struct pack *pack,
 static int verify(const struct work *work, struct pack *pack, size_t number,
 		  const struct pack_block *block)
 {
-	bool settled = identity_settled(&pack->identity);
+	bool settled = identity_settled(work->store, &pack->identity);
 	int err;
 
 	if (!work->witness->unread && !pack_is_verified(pack, number)) {
@@ -152,7 +153,7 @@ static int use_elsewhere(const struct work *work, const struct block_id *id,
 	int err = use_known(work, id, as_reference);
 
 	if (err == -ENOENT) {
-		refreshed = block_index_refresh(work->store);
+		refreshed = block_index_refresh(work->store, true);
 		err = use_known(work, id, as_reference);
 	}
 	if (!err && work->witness)

@@ -14,7 +14,7 @@
 #include "fs/own.h"
 #include "fs/store/blocks.h"
 #include "fs/store/check_state.h"
-#include "fs/store/mark.h"
+#include "fs/store/clock.h"
 #include "fs/store/quarantine.h"
 #include "fs/store/state.h"
 
@@ -178,8 +178,8 @@ static bool pause_for(struct check *c, const struct finding *finding,
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NSEC };
 
-	if (identity_settled(&finding->identity) || looks > PAUSES_A_FILE ||
-	    c->pauses >= PAUSES_MAX)
+	if (identity_settled(c->store, &finding->identity) ||
+	    looks > PAUSES_A_FILE || c->pauses >= PAUSES_MAX)
 		return false;
 	c->pauses++;
 	nanosleep(&pause, NULL);
@@ -315,8 +315,7 @@ int store_check(struct store *store, const struct check_options *options,
 		return -ENOMEM;
 	c.room = room;
 	store_trust_owner(store);
-	if (store->read_only || mark_now(store, &c.begun))
-		clock_gettime(CLOCK_REALTIME, &c.begun);
+	c.begun = clock_now(store);
 	err = check_parts(&c);
 	pack_set_free(&c.packs);
 	writer_free(&c.path);

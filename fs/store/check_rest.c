@@ -157,13 +157,7 @@ static int link_back(struct check *c, const struct spot *spot, const char *path)
 
 	if (err)
 		return err;
-	if (linkat(spot->dir, spot->name, c->store->packs, path, 0) == 0)
-		return unlinkat(spot->dir, spot->name, 0) < 0 ? -errno : 0;
-	if (errno != EPERM && errno != EOPNOTSUPP)
-		return -errno;
-	if (renameat(spot->dir, spot->name, c->store->packs, path) < 0)
-		return -errno;
-	return 0;
+	return fd_move_new(spot->dir, spot->name, c->store->packs, path);
 }
 
 static int visit_wanted(struct check *c, const struct spot *spot)

@@ -11,6 +11,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/clock.h"
 #include "fs/store/collect_run.h"
 #include "fs/store/guard.h"
 #include "fs/store/moves.h"
@@ -284,10 +285,15 @@ static int collect_once(struct collect_run *run)
 
 static int expire(struct collect_run *run)
 {
-	int err = trash_expire(
-		run->store, run->mark.begun.tv_sec - run->options->keep + 1,
-		run->options->dry_run, &run->result->expired_files);
+	/* Dropping intents has changed the files that have names in trash/,
+	 * too. */
+	int err = clock_ask(run->store, &run->mark.begun);
 
+	if (!err)
+		err = trash_expire(
+			run->store,
+			run->mark.begun.tv_sec - run->options->keep + 1,
+			run->options->dry_run, &run->result->expired_files);
 	return complain(run, err, "trash/refs");
 }
 
@@ -343,7 +349,7 @@ bool collect_is_due(struct store *store, unsigned seconds)
 	note_name(store, name);
 	if (fstatat(store->root, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return true;
-	return mark_now(store, &now) == 0 &&
+	return clock_ask(store, &now) == 0 &&
 	       now.tv_sec - st.st_ctim.tv_sec >= (time_t)seconds;
 }
 
@@ -366,7 +372,7 @@ int collect_begin(struct collect_run *run)
 		return complain(run, err,
 				err == -EBUSY ? "somebody else collects"
 					      : "intents");
-	err = mark_now(run->store, &run->mark.begun);
+	err = clock_ask(run->store, &run->mark.begun);
 	if (!err)
 		err = visit_all(run, run->store->intents, ".", drop_intent);
 	if (err)

@@ -13,6 +13,8 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/random.h"
+#include "fs/store/clock.h"
+#include "fs/store/fresh.h"
 #include "fs/store/mark.h"
 #include "fs/store/state.h"
 
@@ -64,12 +66,13 @@ static bool is_stale(struct store *store, int64_t patience)
 	struct timespec now;
 	struct stat st;
 
+	fresh_names(store, store->intents);
 	if (fstatat(store->intents, COLLECTOR_NAME, &st, AT_SYMLINK_NOFOLLOW) <
 	    0)
 		return errno == ENOENT;
 	if (has_died(store))
 		return true;
-	return mark_now(store, &now) == 0 &&
+	return clock_ask(store, &now) == 0 &&
 	       now.tv_sec - st.st_ctim.tv_sec > patience;
 }
 
@@ -117,6 +120,7 @@ int collector_goes_on(const struct collector *collector)
 {
 	struct stat here, there;
 
+	fresh_names(collector->store, collector->store->intents);
 	if (fstatat(collector->store->intents, COLLECTOR_NAME, &there,
 		    AT_SYMLINK_NOFOLLOW) < 0 ||
 	    fstat(collector->fd, &here) < 0 || here.st_ino != there.st_ino ||

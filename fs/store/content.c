@@ -11,6 +11,8 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/blocks.h"
+#include "fs/store/fresh.h"
+#include "fs/store/pack_file.h"
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
 
@@ -218,7 +220,7 @@ static bool find_equal(struct run *run, const uint8_t *chunk,
 	if (run->refreshed)
 		return false;
 	run->refreshed = true;
-	(void)block_index_refresh(run->store);
+	(void)block_index_refresh(run->store, false);
 	return find_stored(run, chunk, block);
 }
 
@@ -392,6 +394,8 @@ static bool is_at_path(const struct store *store,
 	struct stat st;
 
 	pack_path(&pack->id, path);
+	if (pack->reused)
+		fresh_path(store, store->packs, path);
 	if (fstatat(store->packs, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	now = identity_of(&st);

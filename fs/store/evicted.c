@@ -15,6 +15,7 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/random.h"
+#include "fs/store/clock.h"
 #include "fs/store/mark.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
@@ -255,7 +256,7 @@ static int move_out(struct passage *p, int parent, const char *base, ino_t ino)
 	struct store *store = p->leaving->store;
 	char name[NAME_SIZE];
 	struct stat st;
-	int err = mark_now(store, &p->before);
+	int err = clock_ask(store, &p->before);
 
 	if (!err)
 		err = note_path(store, p->path, name);

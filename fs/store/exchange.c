@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "fs/store/fresh.h"
 #include "fs/store/moves.h"
 #include "fs/store/state.h"
 #include "fs/store/version_state.h"
@@ -89,6 +90,7 @@ int exchange_expected(const struct version *expected, int dir, const char *name,
 {
 	int err;
 
+	fresh_names(expected->store, dir);
 	if (!version_is_current(expected, dir, name))
 		return -EAGAIN;
 	err = fd_draft_name(draft);

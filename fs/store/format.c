@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "codec/chunk.h"
@@ -13,7 +14,7 @@
 #include "fs/random.h"
 #include "fs/store/lines.h"
 
-enum { UUID_BYTES = 16 };
+enum { UUID_BYTES = 16, CLAIM_LOOKS = 1000, CLAIM_NSEC = 1000000 };
 
 static const char hash_name[] = "xxh3-128";
 
@@ -164,9 +165,15 @@ int format_load(int root, struct format *out, char *why, size_t why_size)
 {
 	char bytes[FORMAT_SIZE_MAX];
 	size_t size = 0;
+	const struct timespec pause = { .tv_nsec = CLAIM_NSEC };
 	uid_t owner;
 	int err = lines_load(root, "FORMAT", bytes, &size, &owner);
 
+	/* The name is just being taken (fd_move_new()). */
+	for (int i = 0; !err && !size && i < CLAIM_LOOKS; i++) {
+		nanosleep(&pause, NULL);
+		err = lines_load(root, "FORMAT", bytes, &size, &owner);
+	}
 	if (err == -EFBIG) {
 		snprintf(why, why_size, "FORMAT is not a small regular file");
 		return -EBADMSG;

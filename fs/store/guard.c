@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fs/store/collector.h"
+#include "fs/store/fresh.h"
 #include "fs/store/moves.h"
 #include "fs/store/state.h"
 
@@ -38,8 +39,10 @@ bool guard_drop_left(const struct store *store, const char *name)
 /* In a shared store each user announces where only he can. */
 bool guard_is_needed(const struct store *store)
 {
-	return store_is_shared(store) ||
-	       faccessat(store->intents, COLLECTOR_NAME, F_OK,
+	if (store_is_shared(store))
+		return true;
+	fresh_names(store, store->intents);
+	return faccessat(store->intents, COLLECTOR_NAME, F_OK,
 			 AT_SYMLINK_NOFOLLOW) == 0;
 }
 

@@ -9,13 +9,12 @@
  * A ctime is as fine as the clock that it is taken from (up to 10 ms, and that
  * of another host may run differently), so a change in the same tick as the
  * one before shows nothing. An identity is therefore *settled* only when it was
- * taken IDENTITY_SETTLE_SECONDS after the ctime in it: a change after that gets
- * another ctime. What was found about a file with an identity that is not
- * settled must be found again.
+ * taken IDENTITY_SETTLE_SECONDS after the ctime in it, by the file system's
+ * clock (clock.h): a change after that gets another ctime. What was found about
+ * a file with an identity that is not settled must be found again.
  */
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -50,16 +49,6 @@ static inline bool identity_same_file(const struct file_identity *a,
 				      const struct file_identity *b)
 {
 	return a->ino == b->ino && a->dev == b->dev;
-}
-
-/* To be asked right after the stat() that gave it, before reading the file. */
-static inline bool identity_settled(const struct file_identity *identity)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_REALTIME, &now) < 0)
-		return false;
-	return now.tv_sec - identity->ctime.tv_sec > IDENTITY_SETTLE_SECONDS;
 }
 
 #endif

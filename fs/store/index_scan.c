@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 
 #include "fs/own.h"
+#include "fs/store/clock.h"
+#include "fs/store/fresh.h"
 #include "fs/store/index_pack.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
@@ -18,14 +20,13 @@
  */
 enum { FAN_SETTLE_NSEC = 100 * 1000 * 1000, NSEC = 1000 * 1000 * 1000 };
 
-static bool is_settled(const struct timespec *mtime)
+static bool is_settled(struct store *store, const struct timespec *mtime)
 {
 	struct timespec now;
 	int64_t age;
 
-	if (clock_gettime(CLOCK_REALTIME, &now) < 0 ||
-	    now.tv_sec < mtime->tv_sec)
-		return false;
+	clock_saw(store, mtime);
+	now = clock_now(store);
 	if (now.tv_sec - mtime->tv_sec > 2)
 		return true;
 	age = (int64_t)(now.tv_sec - mtime->tv_sec) * NSEC + now.tv_nsec -
@@ -91,7 +92,7 @@ static bool is_not_ours(int error)
 	return error == ENOENT || error == ENOTDIR || error == EACCES;
 }
 
-static int scan_fan(struct store *store, unsigned number)
+static int scan_fan(struct store *store, unsigned number, bool fresh)
 {
 	struct index_fan *fan = &store->index.fans[number];
 	struct index_fan seen;
@@ -101,6 +102,8 @@ static int scan_fan(struct store *store, unsigned number)
 	int err;
 
 	snprintf(name, sizeof(name), "%02x", number);
+	if (fresh)
+		fresh_path(store, store->packs, name);
 	if (fstatat(store->packs, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return is_not_ours(errno) ? 0 : -errno;
 	if (is_unchanged(fan, &st))
@@ -108,7 +111,7 @@ static int scan_fan(struct store *store, unsigned number)
 	seen = (struct index_fan){
 		.ino = st.st_ino,
 		.mtime = st.st_mtim,
-		.settled = is_settled(&st.st_mtim),
+		.settled = is_settled(store, &st.st_mtim),
 	};
 	dir = openat(store->packs, name,
 		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -120,21 +123,23 @@ static int scan_fan(struct store *store, unsigned number)
 	return err;
 }
 
-int block_index_refresh(struct store *store)
+int block_index_refresh(struct store *store, bool fresh)
 {
 	struct block_index *index = &store->index;
 	uint64_t asked = atomic_load(&index->scans);
 	int result = 0;
 
 	pthread_mutex_lock(&index->scan);
-	if (atomic_load(&index->scans) != asked) {
+	if (!fresh && atomic_load(&index->scans) != asked) {
 		/* A scan that began after we asked has ended. */
 		pthread_mutex_unlock(&index->scan);
 		return 0;
 	}
 	atomic_fetch_add(&index->scans, 1);
+	if (fresh)
+		fresh_names(store, store->packs);
 	for (unsigned i = 0; i < INDEX_FANS; i++) {
-		int err = scan_fan(store, i);
+		int err = scan_fan(store, i, fresh);
 
 		result = result ? result : err;
 	}

@@ -4,11 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "codec/manifest.h"
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/clock.h"
+#include "fs/store/fresh.h"
 #include "fs/store/state.h"
+
+/* A name that is being taken (fd_move_new()) takes no longer, or its taker
+ * died. */
+enum { LOOKS = 8, CLAIM_LOOKS = 50, CLAIM_SECONDS = 60, CLAIM_NSEC = 1000000 };
 
 /* What is somebody else's may be closed to us, or no file at all. */
 static int open_error(const struct store *store, int dir, const char *name,
@@ -31,6 +38,8 @@ static int check_file(const struct store *store, const struct stat *st)
 		return -EPERM;
 	if (!S_ISREG(st->st_mode))
 		return -ENXIO;
+	if (fd_is_claim(st))
+		return -EAGAIN;
 	return st->st_size > MANIFEST_MAX ? -EFBIG : 0;
 }
 
@@ -63,11 +72,26 @@ static int read_once(const struct store *store, int dir, const char *name,
 int manifest_file_read(struct store *store, int dir, const char *name,
 		       void **bytes, struct stat *st)
 {
+	const struct timespec pause = { .tv_nsec = CLAIM_NSEC };
 	int err = read_once(store, dir, name, bytes, st);
 
-	if (err == -EMFILE || err == -ENFILE)
+	if (err == -EMFILE || err == -ENFILE) {
 		pack_pool_shrink(&store->pool);
-	else if (err != -ESTALE)
-		return err;
-	return read_once(store, dir, name, bytes, st);
+		err = read_once(store, dir, name, bytes, st);
+	}
+	for (int i = 0; err == -EAGAIN && i < CLAIM_LOOKS; i++) {
+		nanosleep(&pause, NULL);
+		err = read_once(store, dir, name, bytes, st);
+	}
+	if (err == -EAGAIN)
+		return clock_now(store).tv_sec - st->st_ctim.tv_sec >
+				       CLAIM_SECONDS
+			       ? -ENODATA
+			       : -ENOENT;
+	/* Another host has replaced it, or its directory, just now. */
+	for (int i = 0; err == -ESTALE && i < LOOKS; i++) {
+		fresh_names(store, dir);
+		err = read_once(store, dir, name, bytes, st);
+	}
+	return err == -ESTALE ? -ENOENT : err;
 }

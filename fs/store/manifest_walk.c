@@ -12,6 +12,7 @@
 #include "fs/own.h"
 
 enum {
+	LOOKS = 8,
 	/* Names take more memory than bytes in the manifest. */
 	ARENA_SPARE = 32 * MANIFEST_NAMES_MAX,
 	FILE_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
@@ -22,6 +23,8 @@ static int complain(struct manifest_walk *walk, int dir, const char *name,
 {
 	char link[32], place[PATH_MAX] = "";
 
+	if (err == -ESTALE)
+		return err; /* it is looked at again */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	if (readlink(link, place, sizeof(place) - 1) < 0)
 		place[0] = '\0';
@@ -71,7 +74,7 @@ static int read_manifest(struct manifest_walk *walk, int fd,
 					: strerror(-err));
 }
 
-static int walk_file(struct manifest_walk *walk, int dir, const char *name)
+static int walk_once(struct manifest_walk *walk, int dir, const char *name)
 {
 	AUTO_CLOSE int fd = openat(dir, name, FILE_FLAGS);
 	struct stat st;
@@ -87,6 +90,16 @@ static int walk_file(struct manifest_walk *walk, int dir, const char *name)
 	if (!S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
 		return 0;
 	return read_manifest(walk, fd, &spot);
+}
+
+/* What another host has replaced or removed meanwhile is looked at again. */
+static int walk_file(struct manifest_walk *walk, int dir, const char *name)
+{
+	int err = walk_once(walk, dir, name);
+
+	for (int i = 0; err == -ESTALE && i < LOOKS; i++)
+		err = walk_once(walk, dir, name);
+	return err;
 }
 
 static int walk_entry(struct manifest_walk *walk, int dir,

@@ -7,26 +7,11 @@
 #include <sys/stat.h>
 
 #include "fs/fd.h"
+#include "fs/store/clock.h"
 #include "fs/store/moves.h"
 #include "fs/store/state.h"
 
 enum { ATTEMPTS = 100, PAUSE_NSEC = 20 * 1000 * 1000 };
-
-int mark_now(struct store *store, struct timespec *now)
-{
-	struct fd_draft draft = { .fd = -1 };
-	struct stat st;
-	int err = fd_draft_open(store->tmp, 0600, &draft);
-
-	if (err)
-		return err;
-	if (fstat(draft.fd, &st) < 0)
-		err = -errno;
-	else
-		*now = st.st_ctim;
-	fd_draft_close(&draft);
-	return err;
-}
 
 /* What anybody has published counts, trusted or not: it is theirs. */
 static int add_packs(struct manifest_walk *walk,
@@ -53,7 +38,7 @@ static int add_packs(struct manifest_walk *walk,
  */
 static int mark_all(struct store *store, struct mark *mark)
 {
-	int err = mark_now(store, &mark->begun);
+	int err = clock_ask(store, &mark->begun);
 
 	mark->walk.visit = add_packs;
 	pack_set_free(&mark->packs);
@@ -78,6 +63,8 @@ static int attempt(struct store *store, struct mark *mark)
 	if (err || before.under_way)
 		return err ? err : -EAGAIN;
 	err = mark_all(store, mark);
+	if (err == -ESTALE) /* another host has removed a directory */
+		err = -EAGAIN;
 	if (!err)
 		err = moves_look(store, &after);
 	if (!err && (after.under_way || after.digest != before.digest))
@@ -96,7 +83,7 @@ int mark_packs(struct store *store, struct mark *mark)
 	}
 	if (err == -EAGAIN)
 		snprintf(mark->walk.trouble, sizeof(mark->walk.trouble),
-			 "names are being moved all the time");
+			 "names are being moved or removed all the time");
 	else if (err && !mark->walk.trouble[0])
 		snprintf(mark->walk.trouble, sizeof(mark->walk.trouble), "%s",
 			 strerror(-err));

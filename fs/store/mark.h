@@ -34,7 +34,4 @@ struct mark {
 int mark_packs(struct store *store, struct mark *mark);
 void mark_free(struct mark *mark);
 
-/* The file system's time, from a file that is made for it. */
-int mark_now(struct store *store, struct timespec *now);
-
 #endif

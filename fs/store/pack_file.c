@@ -10,6 +10,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/fresh.h"
 #include "fs/store/quarantine.h"
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
@@ -186,11 +187,13 @@ int pack_open(struct store *store, const struct digest *id, struct pack **out)
 	pack_path(id, path);
 	set_aside_path(id, aside);
 	for (int i = 0; i < LOOKS && (err == -ENOENT || err == -ESTALE); i++) {
+		if (i)
+			fresh_pack(store, id);
 		err = open_in(store, store->packs, path, id, out);
 		if (err == -ENOENT)
 			err = open_in(store, store->trash, aside, id, out);
 	}
-	return err;
+	return err == -ESTALE ? -ENOENT : err;
 }
 
 void pack_close(struct pack *pack)

@@ -154,8 +154,9 @@ void probe_noreplace(const struct probe *p, struct ability *a)
 		ability_set(a, GRADE_OK, "a rename can spare what is there");
 	else
 		ability_set(a, GRADE_MISSING,
-			    "a rename cannot be kept from replacing: that is "
-			    "looked at first, and then done");
+			    "a rename cannot be kept from replacing: a name "
+			    "that must be free is taken with a link or an "
+			    "empty file");
 }
 
 void probe_link(const struct probe *p, struct ability *a)
@@ -165,9 +166,9 @@ void probe_link(const struct probe *p, struct ability *a)
 	if (!make(p, "link-1", 'a') ||
 	    linkat(p->dir, "link-1", p->dir, "link-2", 0) < 0 ||
 	    fstatat(p->dir, "link-2", &st, 0) < 0 || st.st_nlink != 2)
-		ability_set(a, GRADE_MISSING,
-			    "there are no hard links, so packs cannot be given "
-			    "their names");
+		ability_set(a, GRADE_WEAK,
+			    "there are no hard links: collectors wait for "
+			    "renames to end");
 	else if (linkat(p->dir, "link-1", p->dir, "link-2", 0) == 0)
 		ability_set(a, GRADE_MISSING,
 			    "a hard link replaces what has its name");

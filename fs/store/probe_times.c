@@ -19,8 +19,7 @@ enum {
 	USEC = 1000,
 	STEPS = 5,
 	STEP_NSEC = 1000 * 1000,
-	STEPS_MAX = 2500,
-	CLOCK_OFF_MS = 1000
+	STEPS_MAX = 2500
 };
 
 void probe_fsync_file(const struct probe *p, struct ability *a)
@@ -193,21 +192,9 @@ void probe_clock(const struct probe *p, struct ability *a)
 		ability_set(a, GRADE_MISSING,
 			    "the time of a file cannot be "
 			    "read");
-	else if (ms > CLOCK_OFF_MS)
-		ability_set(a, GRADE_WEAK,
-			    "the clock of the file system is %" PRId64
-			    " ms ahead of this host's: young files are "
-			    "verified more often",
-			    ms);
-	else if (ms < -CLOCK_OFF_MS)
-		ability_set(a, GRADE_WEAK,
-			    "the clock of the file system is %" PRId64
-			    " ms behind this host's: a change right after "
-			    "another may not be noticed",
-			    -ms);
 	else
 		ability_set(a, GRADE_OK,
 			    "the clock of the file system is %" PRId64
-			    " ms off this host's",
+			    " ms ahead of this host's, and alone decides",
 			    ms);
 }

@@ -9,6 +9,7 @@
 #include "codec/writer.h"
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/clock.h"
 #include "fs/store/content.h"
 #include "fs/store/durable.h"
 #include "fs/store/evicted.h"
@@ -122,7 +123,8 @@ static int name_manifest(struct store *store, const struct publication *p,
 	else
 		err = fd_draft_replace(draft, p->dir, p->name);
 	store_names_unlock(store);
-	return err;
+	/* Another host has removed the directory. */
+	return err == -ESTALE ? -ENOENT : err;
 }
 
 static int place_manifest(struct store *store, const struct publication *p,
@@ -212,6 +214,7 @@ int publish_manifest(struct store *store, const struct publication *p,
 		version_put(version);
 		return err;
 	}
+	clock_saw(store, &st.st_ctim);
 	version_identify(version, &st);
 	*out = version;
 	return 0;

@@ -13,6 +13,7 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/random.h"
+#include "fs/store/fresh.h"
 #include "fs/store/state.h"
 #include "fs/store/tally.h"
 
@@ -93,8 +94,7 @@ static bool is_still(int dir, const char *name,
 static void put_back(const struct store *store, const char *moved, int dir,
 		     const char *name)
 {
-	if (linkat(store->quarantine, moved, dir, name, 0) == 0 ||
-	    errno == EEXIST)
+	if (fd_move_new(store->quarantine, moved, dir, name) == -EEXIST)
 		unlinkat(store->quarantine, moved, 0);
 }
 
@@ -120,6 +120,7 @@ int quarantine_file(struct store *store, int dir, const char *name,
 	char moved[NAME_SIZE];
 	int err;
 
+	fresh_names(store, dir);
 	if (store->keep_damaged || !is_still(dir, name, judged, false))
 		return 0;
 	if (store->read_only) {

@@ -12,6 +12,7 @@
 
 #include "fs/own.h"
 #include "fs/random.h"
+#include "fs/store/clock.h"
 #include "fs/store/state.h"
 
 enum { ID_DIGITS = REPORT_ID_SIZE - 1, ATTEMPTS = 8, CLAIM_STALE = 60 * 60 };
@@ -152,9 +153,11 @@ static bool is_replaced(const struct entries *entries,
 }
 
 /* Whether the mount has said so, or must have been killed. */
-static bool has_ended(const struct report *report, const struct stat *st)
+static bool has_ended(const struct store *store, const struct report *report,
+		      const struct stat *st)
 {
-	return !report->active || time(NULL) - st->st_mtime > REPORT_STALE;
+	return !report->active ||
+	       clock_now(store).tv_sec - st->st_mtime > REPORT_STALE;
 }
 
 static void sum_entries(const struct store *store, int dir,
@@ -174,7 +177,7 @@ static void sum_entries(const struct store *store, int dir,
 		entry_name(entry, name);
 		if (report_read(store, dir, name, &report, &st) != 0)
 			continue;
-		if (has_ended(&report, &st))
+		if (has_ended(store, &report, &st))
 			report.active = 0;
 		report_add(sum, &report);
 	}
@@ -219,8 +222,9 @@ static bool is_foldable(const struct store *store, int dir,
 	if (report_read(store, dir, name, &report, &st) != 0 ||
 	    st.st_uid != store->uid)
 		return false;
-	return entry->claim[0] ? time(NULL) - st.st_ctime > CLAIM_STALE
-			       : has_ended(&report, &st);
+	return entry->claim[0]
+		       ? clock_now(store).tv_sec - st.st_ctime > CLAIM_STALE
+		       : has_ended(store, &report, &st);
 }
 
 /* Those that may be claimed; the caller frees the list. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs/store/fresh.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
 
@@ -43,5 +44,10 @@ int bring_back_pack(struct store *store, const struct digest *id)
 
 	set_aside_path(id, from);
 	pack_path(id, to);
+	if (renameat(store->trash, from, store->packs, to) == 0)
+		return 0;
+	if (errno != ENOENT || !store->keeps_names)
+		return -errno;
+	fresh_pack(store, id);
 	return renameat(store->trash, from, store->packs, to) < 0 ? -errno : 0;
 }

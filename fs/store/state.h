@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -21,6 +22,7 @@
 #include "fs/store/condemned.h"
 #include "fs/store/counters.h"
 #include "fs/store/format.h"
+#include "fs/store/leases.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_pool.h"
 #include "fs/store/reason.h"
@@ -51,8 +53,11 @@ struct store {
 	mode_t space_mode;  /* of the namespace */
 	uint64_t max_bytes; /* 0: no limit */
 	bool has_journal;   /* see durable.h */
+	bool keeps_names;   /* see fresh.h */
 	pthread_mutex_t names;
 	struct moves moves;
+	struct leases leases;
+	_Atomic int64_t clock; /* nanoseconds beyond CLOCK_MONOTONIC: clock.h */
 	atomic_size_t publications; /* that were begun */
 	struct share min_free;
 	const struct log *log;

@@ -9,8 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/store/clock.h"
 #include "fs/store/create.h"
 #include "fs/store/durable.h"
+#include "fs/store/fresh.h"
 #include "fs/store/guard.h"
 #include "fs/store/layout.h"
 #include "fs/store/settings.h"
@@ -132,6 +134,7 @@ static int open_all(struct store *store, const char *path,
 		    const struct store_config *config, const struct reason *why)
 {
 	const char *space = config->space ? config->space : "default";
+	struct timespec now;
 	int err;
 
 	if (!store_space_allowed(space))
@@ -147,12 +150,17 @@ static int open_all(struct store *store, const char *path,
 		return err;
 	load_settings(store, config);
 	store->has_journal = durable_has_journal(store->root);
+	store->keeps_names = fresh_is_needed(store->root);
 	block_cache_init(&store->cache);
 	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
 	moves_init(&store->moves);
+	leases_init(&store->leases);
 	wounds_init(&store->wounds);
 	room_init(&store->room);
+	/* Without it, times that are seen tell. */
+	if (!store->read_only)
+		(void)clock_ask(store, &now);
 	return 0;
 }
 
@@ -191,6 +199,7 @@ int store_open(const char *path, const struct store_config *config,
 
 void store_close(struct store *store)
 {
+	leases_free(&store->leases);
 	moves_free(store);
 	room_free(&store->room);
 	wounds_free(&store->wounds);
@@ -264,6 +273,8 @@ int store_rename(struct store *store, int from_dir, const char *from,
 	store_names_lock(store);
 	if (renameat2(from_dir, from, to_dir, to, flags) < 0)
 		err = -errno;
+	if ((flags & RENAME_NOREPLACE) && (err == -EINVAL || err == -ENOSYS))
+		err = fd_move_new(from_dir, from, to_dir, to);
 	store_names_unlock(store);
 	guard_end(&guard);
 	return err;

@@ -14,6 +14,7 @@
 #include "compiler/artifact.h"
 #include "fs/own.h"
 #include "fs/random.h"
+#include "fs/store/clock.h"
 #include "fs/store/state.h"
 
 enum { ATTEMPTS = 4, DIGITS = 8, STAMP_SIZE = 32 };
@@ -52,17 +53,15 @@ static int place_of(const struct store *store, int dir, char place[PATH_MAX])
 	return 0;
 }
 
-/* Names in the order of their deletion, as far as one clock tells. */
-static int make_stamp(char stamp[STAMP_SIZE])
+/* Names in the order of their deletion, as far as a clock tells. */
+static int make_stamp(const struct store *store, char stamp[STAMP_SIZE])
 {
-	struct timespec now;
+	struct timespec now = clock_now(store);
 	char digits[DIGITS + 1];
 	int err = random_hex(digits, DIGITS);
 
 	if (err)
 		return err;
-	if (clock_gettime(CLOCK_REALTIME, &now) < 0)
-		return -errno;
 	snprintf(stamp, STAMP_SIZE, "%016" PRIx64 "-%s",
 		 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
 		 digits);
@@ -90,7 +89,7 @@ static int move_to(const struct store *store, int dir, const char *name,
 		   char *place)
 {
 	char target[PATH_MAX], stamp[STAMP_SIZE];
-	int err = make_stamp(stamp);
+	int err = make_stamp(store, stamp);
 
 	if (!err && (size_t)snprintf(target, sizeof(target), "%s/%s", place,
 				     stamp) >= sizeof(target))
@@ -99,7 +98,7 @@ static int move_to(const struct store *store, int dir, const char *name,
 		if (renameat(dir, name, store->trash, target) == 0)
 			return 0;
 		err = -errno;
-		if (err != -ENOENT ||
+		if ((err != -ENOENT && err != -ESTALE) ||
 		    faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 			return err;
 		/* Who expires the trash may take it away again meanwhile. */
@@ -108,16 +107,15 @@ static int move_to(const struct store *store, int dir, const char *name,
 	return err ? err : -ENOENT;
 }
 
-static bool is_worth_keeping(const char *name, const struct stat *st)
+static bool is_worth_keeping(const struct store *store, const char *name,
+			     const struct stat *st)
 {
-	struct timespec now;
-
 	if (!S_ISREG(st->st_mode))
 		return false;
 	if (artifact_kind_of(name) != ARTIFACT_NONE)
 		return true;
-	return clock_gettime(CLOCK_REALTIME, &now) == 0 &&
-	       now.tv_sec - st->st_ctim.tv_sec >= TRASH_LEAST_SECONDS;
+	return clock_now(store).tv_sec - st->st_ctim.tv_sec >=
+	       TRASH_LEAST_SECONDS;
 }
 
 int trash_delete(struct store *store, int dir, const char *name)
@@ -129,7 +127,7 @@ int trash_delete(struct store *store, int dir, const char *name)
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	if (is_worth_keeping(name, &st)) {
+	if (is_worth_keeping(store, name, &st)) {
 		err = place_of(store, dir, place);
 		size = err ? 0 : strlen(place);
 		if (!err && (size_t)snprintf(place + size, PATH_MAX - size,

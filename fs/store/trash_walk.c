@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/fresh.h"
 #include "fs/store/guard.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
@@ -137,15 +139,7 @@ int trash_move_back(struct store *store, int dir, const char *name, int base,
 		err = guard_begin(store, dir, name, &guard);
 	if (err)
 		return err;
-	if (linkat(dir, name, base, path, 0) < 0)
-		err = -errno;
-	if (err == -EPERM || err == -EOPNOTSUPP) {
-		err = 0;
-		if (renameat2(dir, name, base, path, RENAME_NOREPLACE) < 0)
-			err = -errno;
-	} else if (!err) {
-		unlinkat(dir, name, 0);
-	}
+	err = fd_move_new(dir, name, base, path);
 	guard_end(&guard);
 	return err;
 }
@@ -250,6 +244,7 @@ int trash_restore(struct store *store, const char *path,
 	if ((size_t)snprintf(place, sizeof(place), "refs/%s%s%s", store->name,
 			     *path ? "/" : "", path) >= sizeof(place))
 		return -ENAMETOOLONG;
+	fresh_path(store, store->trash, place);
 	err = open_stream(store->trash, place, &stream);
 	if (err)
 		return err;

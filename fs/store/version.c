@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fs/own.h"
+#include "fs/store/clock.h"
 #include "fs/store/manifest_file.h"
 #include "fs/store/quarantine.h"
 #include "fs/store/state.h"
@@ -96,7 +97,7 @@ void version_identify(const struct version *v, const struct stat *st)
 
 	pthread_mutex_lock(&file->lock);
 	file->identity = identity_of(st);
-	file->settled = identity_settled(&file->identity);
+	file->settled = identity_settled(v->store, &file->identity);
 	pthread_mutex_unlock(&file->lock);
 }
 

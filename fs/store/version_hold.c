@@ -44,8 +44,8 @@ int version_hold(struct store *store, struct version *v)
 		err = take_packs(store, check);
 	if (err)
 		let_go(store, check);
-	else
-		check->holders++;
+	else if (!check->holders++)
+		lease_begin(store, &check->lease, v);
 	pthread_mutex_unlock(&check->lock);
 	return err;
 }
@@ -55,7 +55,9 @@ void version_let_go(struct store *store, struct version *v)
 	struct version_check *check = v->check;
 
 	pthread_mutex_lock(&check->lock);
-	if (--check->holders == 0)
+	if (--check->holders == 0) {
+		lease_end(store, &check->lease);
 		let_go(store, check);
+	}
 	pthread_mutex_unlock(&check->lock);
 }

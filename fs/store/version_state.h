@@ -39,6 +39,7 @@ struct version_check {
 	struct pack **held; /* the packs of the proof, or NULL */
 	size_t held_count;
 	size_t holders;
+	struct lease lease; /* while there are holders */
 };
 
 struct version {

@@ -17,6 +17,7 @@ sys.path.insert(0, HERE)
 
 import collecting  # noqa: E402
 import harness  # noqa: E402
+import loops  # noqa: E402
 import samples  # noqa: E402
 from harness import mount_only  # noqa: E402
 
@@ -60,43 +61,6 @@ class Store:
         return {os.path.basename(name) for name in files_in(self.path, "packs")}
 
 
-class Loop:
-    """Commands that are run in turn, again and again."""
-
-    def __init__(self, *commands):
-        self.commands = commands
-        self.process = None
-        self.turns = 0
-        self.count = 0
-
-    def poll(self):
-        """Starts it again when it has ended; its status must be 0 or 1."""
-        if self.process and self.process.poll() is None:
-            return
-        self.finish()
-        command = self.commands[self.turns % len(self.commands)]
-        self.turns += 1
-        self.process = subprocess.Popen(
-            [harness.binary(), *command], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-
-    def finish(self):
-        if not self.process:
-            return
-        errors = self.process.communicate(timeout=harness.PATIENCE)[1].decode()
-        status = self.process.returncode
-        self.process = None
-        self.count += not status
-        if status not in (0, 1) or any(sign in errors
-                                       for sign in harness.SIGNS_OF_TROUBLE):
-            raise AssertionError(f"{self.commands}: seen status {status}: {errors}")
-
-    def kill(self):
-        if self.process:
-            self.process.kill()
-            self.process.communicate()
-
-
 @mount_only
 class Collected(harness.MountTest):
     mounts = 4
@@ -107,40 +71,19 @@ class Collected(harness.MountTest):
         for name in ("shared", "kept", "moved", "passing"):
             os.mkdir(os.path.join(self.mount.path, name))
 
-    def start_writers(self):
-        mounts = [mount.path for mount in self.mounted]
-        writers = []
-        for seed in range(WRITERS):
-            writers.append(subprocess.Popen(
-                [sys.executable, os.path.join(HERE, "collecting.py"), str(seed),
-                 str(SECONDS), self.journals, *mounts],
-                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE))
-            self.addCleanup(end, writers[-1])
-        return writers
-
-    def loops(self):
+    def commands(self):
         kept = ("gc", "--grace=0", "--keep=3600", self.store)
-        loops = [Loop((*ALL_NOW, self.store), kept),
-                 Loop(*[("undelete", self.store, f"passing/{number}")
-                        for number in range(collecting.PASSING)])]
-        for loop in loops:
-            self.addCleanup(loop.kill)
-        return loops
+        return (((*ALL_NOW, self.store), kept),
+                [("undelete", self.store, f"passing/{number}")
+                 for number in range(collecting.PASSING)])
 
     def test_what_was_not_deleted_is_there(self):
-        writers, loops = self.start_writers(), self.loops()
-        while any(writer.poll() is None for writer in writers):
-            for loop in loops:
-                loop.poll()
-            time.sleep(0.02)
-        for loop in loops:
-            loop.finish()
-        for writer in writers:
-            errors = writer.communicate()[1].decode("utf-8", "replace")
-            self.assertEqual(writer.returncode, 0, errors)
-        self.assertGreater(loops[0].count, 1, "expected collections, seen none")
-        print(f"\n  {self.check_kept()} trees kept, {loops[0].count} collections, "
-              f"{loops[1].count} undeletions")
+        mounts = [mount.path for mount in self.mounted]
+        collections, undeletions = loops.run_while_writing(
+            self, WRITERS, SECONDS, self.journals, mounts, self.commands())
+        self.assertGreater(collections, 1, "expected collections, seen none")
+        print(f"\n  {self.check_kept()} trees kept, {collections} collections, "
+              f"{undeletions} undeletions")
         self.check_store()
 
     def check_kept(self):
@@ -170,13 +113,6 @@ class Collected(harness.MountTest):
         for mount in self.mounted:
             mount.start()
         self.check_kept()
-
-
-def end(process):
-    if process.poll() is None:
-        process.kill()
-    process.wait()
-    process.stderr.close()
 
 
 if __name__ == "__main__":

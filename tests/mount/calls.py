@@ -4,6 +4,7 @@
 Everything here is plain system calls: no retry, no buffering that a test did
 not ask for.
 """
+import ctypes
 import errno
 import fcntl
 import mmap
@@ -15,6 +16,8 @@ import threading
 import time
 
 BLOCK = 1 << 20
+AT_FDCWD = -100
+RENAME_NOREPLACE = 1
 ENOUGH = 6  # turns of a loop that make a test worth something
 
 _maps = {}
@@ -79,6 +82,19 @@ def save(path, data):
         os.chmod(file.fileno(), 0o600)
         fcntl.flock(file, fcntl.LOCK_UN)
         file.write(data[-36:])
+
+
+def save_all(directory, contents):
+    for path, data in contents.items():
+        save(os.path.join(directory, path), data)
+
+
+def rename_new(source, target):
+    """renameat2() with RENAME_NOREPLACE."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(AT_FDCWD, os.fsencode(source), AT_FDCWD, os.fsencode(target),
+                      RENAME_NOREPLACE) < 0:
+        raise OSError(ctypes.get_errno(), "renameat2", target)
 
 
 def begin(path, data, mode=0o600):

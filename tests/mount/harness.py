@@ -105,11 +105,13 @@ def tacfs(*arguments, timeout=PATIENCE, **keywords):
 class Mount:
     """A store, mounted. The daemon runs in the foreground, as our child."""
 
-    def __init__(self, store, path, options=(), descriptors=None, identity=None):
+    def __init__(self, store, path, options=(), descriptors=None, identity=None,
+                 environment=None):
         """`descriptors` limits how many the daemon may have; `identity` has
-        subprocess's user, group and extra_groups of it."""
+        subprocess's user, group and extra_groups of it; `environment` is added."""
         self.descriptors = descriptors
         self.identity = identity or {}
+        self.environment = environment or {}
         self.store = store
         self.path = os.path.join(store, "plain") if PLAIN else path
         self.options = options
@@ -134,19 +136,24 @@ class Mount:
         if PLAIN:
             return self
         os.makedirs(os.path.dirname(self.log), exist_ok=True)
+        command = self.command()
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=log,
+                                            env={**os.environ, **self.environment},
+                                            **self.identity)
+        _running.append(self)
+        wait_until(self.answers, f"{' '.join(command)} to answer")
+        return self
+
+    def command(self):
         command = [binary(), "mount", self.store, self.path, "-f"]
         if self.options:
             command += ["-o", ",".join(self.options)]
         if self.descriptors:
             command = ["sh", "-c", f'ulimit -n {self.descriptors} && exec "$@"',
                        "sh"] + command
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=log,
-                                            **self.identity)
-        _running.append(self)
-        wait_until(self.answers, f"{' '.join(command)} to answer")
-        return self
+        return command
 
     def answers(self):
         if self.process.poll() is not None:
@@ -257,9 +264,10 @@ class Remote:
 class Agent:
     """Another process that makes calls for a test (agent.py)."""
 
-    def __init__(self):
+    def __init__(self, command=()):
+        """`command` is what starts it where it is to run."""
         self.process = subprocess.Popen(
-            [sys.executable, os.path.join(HERE, "agent.py")],
+            [*command, sys.executable, os.path.join(HERE, "agent.py")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.os = Remote(self, "os")
         self.fcntl = Remote(self, "fcntl")
@@ -343,6 +351,7 @@ class MountTest(unittest.TestCase):
 
     mounts = 1
     options = ()
+    environment = None
 
     @classmethod
     def setUpClass(cls):
@@ -351,7 +360,7 @@ class MountTest(unittest.TestCase):
         cls.mounted = []
         for number in range(cls.mounts):
             mount = Mount(cls.store, os.path.join(cls.root, f"mount{number}"),
-                          cls.options)
+                          cls.options, environment=cls.environment)
             cls.addClassCleanup(mount.discard)
             cls.mounted.append(mount.start())
         cls.mount = cls.mounted[0]

@@ -2,7 +2,7 @@
 tacfs_unit_test(test_share SOURCES test_share.c LINK fs)
 tacfs_unit_test(test_log SOURCES test_log.c LINK fs)
 tacfs_unit_test(test_fd SOURCES test_fd.c store_fixture.c LINK fs)
-foreach(test counters damage kill measure open publish reference reports threads)
+foreach(test clock counters damage kill leases measure open publish reference reports threads)
   tacfs_unit_test(test_store_${test}
     SOURCES test_store_${test}.c store_fixture.c collision.c
     LINK fs PkgConfig::XXHASH)

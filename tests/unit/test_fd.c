@@ -177,6 +177,58 @@ static void a_draft_that_cannot_be_placed_leaves_nothing(void **state)
 	assert_true(tmp_is_empty(p));
 }
 
+static void a_file_is_moved_to_a_free_name_only(void **state)
+{
+	struct place *p = *state;
+	struct fd_draft draft;
+
+	for (int i = 0; i < 2; i++) {
+		open_draft(p, i ? "two" : "one", &draft);
+		assert_int_equal(fd_draft_link(&draft, p->dir, i ? "b" : "a"),
+				 0);
+		fd_draft_close(&draft);
+	}
+	assert_int_equal(fd_move_new(p->dir, "a", p->dir, "b"), -EEXIST);
+	assert_int_equal(fd_move_new(p->dir, "c", p->dir, "b"), -ENOENT);
+	assert_int_equal(fd_move_new(p->dir, "a", p->tmp, "c"), 0);
+	assert_int_equal(fd_move_new(p->tmp, "c", p->dir, "c"), 0);
+	assert_text(p, "b", "two");
+	assert_text(p, "c", "one");
+	assert_int_equal(faccessat(p->dir, "a", F_OK, 0), -1);
+	assert_true(tmp_is_empty(p));
+}
+
+static void a_directory_is_moved_to_a_free_name_only(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(mkdirat(p->dir, "d", 0700), 0);
+	assert_int_equal(fd_move_new(p->dir, "d", p->dir, "tmp"), -EEXIST);
+	assert_int_equal(fd_move_new(p->dir, "d", p->dir, "e"), 0);
+	assert_int_equal(unlinkat(p->dir, "e", AT_REMOVEDIR), 0);
+	assert_int_equal(unlinkat(p->dir, "d", AT_REMOVEDIR), -1);
+}
+
+static void a_claim_is_told_from_an_empty_file(void **state)
+{
+	struct place *p = *state;
+	struct stat st;
+	int fd = openat(p->dir, "claim", O_CREAT | O_WRONLY | O_CLOEXEC,
+			FD_CLAIM_MODE);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(fd_is_claim(&st));
+	assert_int_equal(fchmod(fd, 0600), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_false(fd_is_claim(&st));
+	assert_int_equal(fchmod(fd, FD_CLAIM_MODE), 0);
+	assert_int_equal(fd_write_at(fd, "x", 1, 0), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_false(fd_is_claim(&st));
+	close(fd);
+}
+
 static void draft_names_are_told_from_others(void **state)
 {
 	(void)state;
@@ -197,6 +249,9 @@ int main(void)
 		TEST(a_draft_is_linked_whole_and_only_once),
 		TEST(a_draft_takes_the_place_of_a_file),
 		TEST(a_draft_that_cannot_be_placed_leaves_nothing),
+		TEST(a_file_is_moved_to_a_free_name_only),
+		TEST(a_directory_is_moved_to_a_free_name_only),
+		TEST(a_claim_is_told_from_an_empty_file),
 		cmocka_unit_test(draft_names_are_told_from_others),
 	};
 

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "fs/own.h"
+#include "fs/store/clock.h"
 #include "fs/store/mark.h"
 #include "fs/store/rewrite.h"
 #include "fs/store/state.h"
@@ -384,7 +385,7 @@ static void what_is_published_meanwhile_wins(void **state)
 
 		put_sharing(f->store, "kept", 80);
 		races[i].store = fixture_open(f);
-		assert_int_equal(mark_now(f->store, &o.begun), 0);
+		assert_int_equal(clock_ask(f->store, &o.begun), 0);
 		o.before = o.begun.tv_sec + 1;
 		assert_int_equal(store_rewrite(f->store, &o, &r), 0);
 		assert_int_equal(r.packs, 1);
@@ -414,7 +415,7 @@ static void what_fails_changes_nothing(void **state)
 
 	put_sharing(f->store, "kept", 90);
 	before = inode(f->store, "kept");
-	assert_int_equal(mark_now(f->store, &o.begun), 0);
+	assert_int_equal(clock_ask(f->store, &o.begun), 0);
 	o.before = o.begun.tv_sec + 1;
 	assert_int_equal(store_rewrite(f->store, &o, &r), -ENOSPC);
 	assert_string_equal(r.trouble, strerror(ENOSPC));

@@ -5,6 +5,7 @@
  * killed.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -32,7 +33,7 @@
 enum {
 	SIZE = 120000,
 	ENOUGH = 5,
-	TICK = 20000,	  /* microseconds */
+	TICK = 20000,	   /* microseconds */
 	EVICTOR_STRIDE = 3 /* its steps are many */
 };
 
