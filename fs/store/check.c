@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/blocks.h"
 #include "fs/store/check_state.h"
@@ -125,12 +126,16 @@ static int walk_into(struct check *c, DIR *stream, bool deep,
 
 static DIR *open_stream(int parent, const char *name)
 {
-	AUTO_CLOSE int fd = openat(
-		parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	int fd = fd_open_list(parent, name);
+	DIR *stream;
 
-	if (stream)
-		take_fd(&fd);
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	stream = fdopendir(fd);
+	if (!stream)
+		close(fd);
 	return stream;
 }
 

@@ -24,7 +24,7 @@ from harness import mount_only  # noqa: E402
 MIB = 1 << 20
 CAP = harness.amount(4, 100) * MIB
 SIZE = CAP // harness.amount(16, 100)
-COUNT = harness.amount(80, 1000)
+COUNT = harness.amount(80, 1024)
 ROUNDS = harness.amount(4, 60)
 
 

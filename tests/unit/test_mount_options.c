@@ -212,6 +212,11 @@ static void wrong_arguments_are_named(void **state)
 		  "deletes=no: \"shared\" or \"private\" is expected" },
 		{ { "-o", "on_full=wait", "s", "m", NULL },
 		  "on_full=wait: \"fail\" or \"drop\" is expected" },
+		{ { "s", "m", "-o", "max_bytes=5%", NULL },
+		  "max_bytes=5% is not a size, such as 512M or 10G" },
+		{ { "s", "m", "-o", "min_free=lots", NULL },
+		  "min_free=lots is neither a size, such as 512M or 10G, nor a "
+		  "percentage, such as 5%" },
 		{ { "s", "m", "-o", "namespace=..", NULL },
 		  "namespace=..: a namespace has 1 to 255 bytes, no \"/\", and "
 		  "is neither \".\" nor \"..\"" },
@@ -227,6 +232,22 @@ static void wrong_arguments_are_named(void **state)
 	}
 }
 
+static void bounds_may_be_given(void **state)
+{
+	struct parsed none = parse((const char *const[]){ "s", "m", NULL });
+	struct parsed both = parse((const char *const[]){
+		"s", "m", "-o", "max_bytes=10G,min_free=5%", NULL });
+
+	(void)state;
+	assert_false(none.o.has_max_bytes);
+	assert_int_equal(share_of(&none.o.min_free, 1000), 0);
+	assert_true(both.o.has_max_bytes);
+	assert_int_equal(both.o.max_bytes, UINT64_C(10) << 30);
+	assert_int_equal(share_of(&both.o.min_free, 1000), 50);
+	parsed_free(&none);
+	parsed_free(&both);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +259,7 @@ int main(void)
 		cmocka_unit_test(names_that_are_no_namespace_are_refused),
 		cmocka_unit_test(users_to_trust_may_be_given),
 		cmocka_unit_test(a_limit_may_be_given),
+		cmocka_unit_test(bounds_may_be_given),
 		cmocka_unit_test(wrong_arguments_are_named),
 	};
 

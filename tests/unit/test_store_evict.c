@@ -23,6 +23,7 @@
 #include "fs/store/collector.h"
 #include "fs/store/evicted.h"
 #include "fs/store/pins.h"
+#include "fs/store/room.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
 #include "fs/store/victims.h"
@@ -345,6 +346,28 @@ static void what_is_published_counts_what_others_published(void **state)
 	store_close(store);
 }
 
+static void what_is_to_be_free_is_freed_ahead_of_time(void **state)
+{
+	const struct store_config config = { .min_free = {
+						     .bytes = INT64_MAX } };
+	struct fixture *f = *state;
+	struct store *store;
+	char why[256];
+
+	publish_leaves(f->store);
+	assert_false(store_is_bounded(f->store));
+	assert_int_equal(store_keep_room(f->store, NULL, NULL), 0);
+	assert_int_equal(count_below(f, "packs"), LEAVES);
+	assert_int_equal(store_open(f->path, &config, &store, why, sizeof(why)),
+			 0);
+	assert_true(store_is_bounded(store));
+	assert_int_equal(store_keep_room(store, NULL, NULL), 0);
+	assert_int_equal(count_below(f, "packs"), 0);
+	/* What cannot be reached is no reason to refuse anything. */
+	publish_at(store, "new/file", 1);
+	store_close(store);
+}
+
 /* As an evictor that was killed in the middle leaves it. */
 static void leave_evicted(struct store *store, const char *path)
 {
@@ -431,6 +454,7 @@ int main(void)
 		STORE_TEST(a_publisher_makes_room_first),
 		STORE_TEST(without_room_the_old_version_stays),
 		STORE_TEST(what_is_published_counts_what_others_published),
+		STORE_TEST(what_is_to_be_free_is_freed_ahead_of_time),
 		STORE_TEST(what_a_killed_evictor_left_goes_on),
 		STORE_TEST(what_was_used_since_the_walk_stays),
 		STORE_TEST(a_collector_that_has_died_is_superseded_at_once),

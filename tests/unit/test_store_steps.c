@@ -60,6 +60,7 @@ static void fill_letter(uint8_t bytes[SIZE], char letter)
 		fill(bytes + SIZE / 2, SIZE / 2, (uint64_t)letter, 256);
 }
 
+/* `how` has the directory, or 0 for that of the namespace. */
 static int put(struct store *store, const char *name, char letter,
 	       const struct publication *how)
 {
@@ -69,7 +70,8 @@ static int put(struct store *store, const char *name, char letter,
 	int err;
 
 	fill_letter(bytes, letter);
-	p.dir = store_refs(store);
+	if (p.dir <= 0)
+		p.dir = store_refs(store);
 	p.name = name;
 	p.content = content_file(bytes, SIZE);
 	p.meta = (struct manifest_meta){ .size = SIZE, .mode = 0600, .ino = 7 };
@@ -533,28 +535,11 @@ static void judge_evicted(struct store *store, bool ended)
 	assert_true(one == other);
 }
 
-static int put_in(struct store *store, int dir, const char *name, char letter)
-{
-	struct publication p = { .dir = dir, .name = name };
-	uint8_t bytes[SIZE];
-	struct version *v;
-	int err;
-
-	fill_letter(bytes, letter);
-	p.content = content_file(bytes, SIZE);
-	p.meta = (struct manifest_meta){ .size = SIZE, .mode = 0600, .ino = 7 };
-	err = store_publish(store, &p, &v);
-	close(p.content);
-	if (!err)
-		version_put(v);
-	return err;
-}
-
 /* Into the directory that is being evicted, as one that has it open. */
 static bool try_evictor(unsigned stop, bool kills)
 {
 	const struct play play = { "evict", act_evict, judge_evicted };
-	AUTO_CLOSE int dir = -1;
+	struct publication there = { .dir = -1 };
 	struct fixture *f;
 	bool stopped;
 	int err = 0;
@@ -563,12 +548,12 @@ static bool try_evictor(unsigned stop, bool kills)
 	assert_int_equal(fixture_setup((void **)&f), 0);
 	prepare(f);
 	put_plainly(f->store, "dir/other", 'a');
-	dir = openat(store_refs(f->store), "dir", O_RDONLY | O_CLOEXEC);
+	there.dir = openat(store_refs(f->store), "dir", O_RDONLY | O_CLOEXEC);
 	usleep(TICK);
 	stopped = begin(f, &play, stop, &pid);
 	if (stopped) {
 		judge_evicted(f->store, true);
-		err = put_in(f->store, dir, "new", 'b');
+		err = put(f->store, "new", 'b', &there);
 		assert_true(err == 0 || err == -ENOENT);
 		end(f->store, &play, pid, kills);
 		if (kills && !err)
@@ -581,6 +566,7 @@ static bool try_evictor(unsigned stop, bool kills)
 		assert_true(has_letter(f->store, "dir/new", 'b'));
 	judge_evicted(f->store, true);
 	assert_int_equal(count_below(f, "trash/evicted"), 0);
+	close(there.dir);
 	fixture_teardown((void **)&f);
 	return stopped;
 }
@@ -592,7 +578,7 @@ static void an_evictor_that_is_stopped_leaves_nothing_half(void **state)
 		unsigned stop = 1;
 
 		while (try_evictor(stop, kills))
-			stop += STRIDE;
+			stop += EVICTOR_STRIDE;
 		assert_true(stop > ENOUGH);
 		print_message("evict: %u steps\n", stop - 1);
 	}
