@@ -81,6 +81,8 @@ static int open_part(const struct store *store, int dir, const char *name,
 	} else if (fd < 0 && errno == ENOENT) {
 		int err = store_make_dir(store, dir, name);
 
+		if (!err)
+			err = durable_name(store, dir);
 		if (err)
 			return refuse(why, err, "cannot make '%s': %s", name,
 				      strerror(-err));
@@ -191,6 +193,9 @@ static int create_format(struct store *store, const struct reason *why)
 		err = open_part(store, store->root, "tmp", &tmp, why);
 	if (!err)
 		err = format_make(store->root, tmp, store->file_mode);
+	/* What is made later does not belong to a directory without it. */
+	if (!err)
+		err = durable_name(store, store->root);
 	if (err)
 		return refuse(why, err, "cannot make FORMAT: %s",
 			      strerror(-err));
@@ -229,16 +234,30 @@ static int choose_modes(struct store *store, const struct reason *why)
 	return 0;
 }
 
+/* The name of a store that was just made; where it is may not be ours. */
+static void keep_name(const struct store *store)
+{
+	AUTO_CLOSE int above = openat(store->root, "..", DIR_FLAGS);
+
+	if (above >= 0)
+		(void)durable_name(store, above);
+}
+
 static int open_root(struct store *store, const char *path, bool create,
 		     const struct reason *why)
 {
-	if (create && mkdir(path, 0700) < 0 && errno != EEXIST)
+	bool made = create && mkdir(path, 0700) == 0;
+
+	if (create && !made && errno != EEXIST)
 		return refuse(why, -errno, "cannot make it: %s",
 			      strerror(errno));
 	store->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->root < 0)
 		return refuse(why, -errno, "cannot open it: %s",
 			      strerror(errno));
+	store->has_journal = durable_has_journal(store->root);
+	if (made)
+		keep_name(store);
 	return choose_modes(store, why);
 }
 
@@ -292,7 +311,6 @@ static int open_all(struct store *store, const char *path,
 		err = pack_pool_init(&store->pool);
 	if (err)
 		return err;
-	store->has_journal = durable_has_journal(store->root);
 	block_cache_init(&store->cache);
 	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
