@@ -52,23 +52,28 @@ static int draft_manifest(struct store *store, const struct manifest *m,
 	return 0;
 }
 
+static int sync_pack(struct store *store, const struct digest *id)
+{
+	struct pack *pack;
+	int err = pack_pool_get(store, id, false, &pack);
+
+	if (err)
+		return err;
+	err = durable_data(store, pack->fd);
+	pack_pool_put(store, pack);
+	return err ? err : pack_name_durable(store, id);
+}
+
 /* The packs that are reused may be another's, and not on disk yet. */
 static int sync_reused(struct store *store, const struct content *content)
 {
 	for (size_t i = 0; i < content->pack_count; i++) {
-		struct pack *pack;
-		int err;
+		int err = 0;
 
-		if (!content->packs[i].reused)
-			continue;
-		err = pack_pool_get(store, &content->packs[i].id, false, &pack);
-		if (err == -ENOENT)
-			continue; /* content_is_there() will tell */
-		if (err)
-			return err;
-		err = durable_data(store, pack->fd);
-		pack_pool_put(store, pack);
-		if (err)
+		if (content->packs[i].reused)
+			err = sync_pack(store, &content->packs[i].id);
+		/* content_is_there() will tell what is missing. */
+		if (err && err != -ENOENT)
 			return err;
 	}
 	return 0;
@@ -129,7 +134,7 @@ static int place_manifest(struct store *store, const struct publication *p,
 	int err = name_manifest(store, p, draft);
 
 	if (!err && p->durable)
-		err = durable_name(store, p->dir);
+		err = durable_path(store, p->dir);
 	if (!err && p->durable)
 		err = durable_commit(draft->fd);
 	return err;

@@ -413,8 +413,13 @@ int store_rename(struct store *store, int from_dir, const char *from,
 		 int to_dir, const char *to, unsigned flags)
 {
 	struct guard guard;
-	int err = guard_begin(store, from_dir, from, &guard);
+	int err = 0;
 
+	/* Else a crash might keep the move, and not where it went. */
+	if (from_dir != to_dir)
+		err = durable_path(store, to_dir);
+	if (!err)
+		err = guard_begin(store, from_dir, from, &guard);
 	if (err)
 		return err;
 	store_names_lock(store);
