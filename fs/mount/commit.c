@@ -149,6 +149,16 @@ static void settle(struct mount *m, struct node *node, struct version *v)
 		rendering_published(m, node->parent);
 }
 
+/* A file that was just made shows an empty version: no loss. */
+static bool has_content(struct node *node)
+{
+	struct version *v = file_version(node);
+	bool has = v && version_meta(v)->size;
+
+	version_put(v);
+	return has;
+}
+
 static int publish(struct mount *m, struct node *node, struct findings *f,
 		   bool durable)
 {
@@ -158,6 +168,7 @@ static int publish(struct mount *m, struct node *node, struct findings *f,
 		.names = (const char *const *)f->names.names,
 		.name_count = f->names.count,
 		.durable = durable || f->kind != ARTIFACT_NONE,
+		.keeps = has_content(node),
 	};
 	struct version *v = NULL;
 	int err;
@@ -344,6 +355,7 @@ static int republish(struct mount *m, struct node *node, struct version *old,
 		.content = -1,
 		.meta = *version_meta(old),
 		.replaces = old,
+		.keeps = true,
 	};
 	struct version *next = NULL;
 	int err;

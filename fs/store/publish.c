@@ -2,6 +2,7 @@
 #include "fs/store/publish.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -144,10 +145,11 @@ static int place_manifest(struct store *store, const struct publication *p,
 static int place(struct store *store, const struct publication *p,
 		 const struct content *content, struct fd_draft *manifest)
 {
-	int err = p->durable ? sync_data(store, content, manifest) : 0;
+	bool ordered = p->durable || p->keeps;
+	int err = ordered ? sync_data(store, content, manifest) : 0;
 
 	if (!err)
-		err = place_packs(store, content, p->durable);
+		err = place_packs(store, content, ordered);
 	return err ? err : place_manifest(store, p, manifest);
 }
 
@@ -322,6 +324,34 @@ int store_publish(struct store *store, const struct publication *p,
 	}
 	if (!err)
 		tally_published(store, p);
+	return err;
+}
+
+static int settle_version(struct store *store, const struct version *v, int fd)
+{
+	const struct manifest *m = &v->manifest;
+
+	for (size_t i = 0; i < m->pack_count; i++) {
+		int err = sync_pack(store, &m->packs[i]);
+
+		if (err && err != -ENOENT)
+			return err;
+	}
+	return durable_data(store, fd);
+}
+
+int store_settle(struct store *store, int dir, const char *name)
+{
+	AUTO_CLOSE int fd = openat(
+		dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct version *v;
+	int err = version_load(store, dir, name, &v);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (fd >= 0)
+		err = settle_version(store, v, fd);
+	version_put(v);
 	return err;
 }
 
