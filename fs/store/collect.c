@@ -12,6 +12,7 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/collector.h"
+#include "fs/store/durable.h"
 #include "fs/store/guard.h"
 #include "fs/store/mark.h"
 #include "fs/store/moves.h"
@@ -33,6 +34,7 @@ struct run {
 	struct collect_result *result;
 	struct collector collector;
 	struct mark mark;
+	bool settled; /* what was marked is on disk */
 };
 
 static int complain(struct run *run, int err, const char *what)
@@ -126,11 +128,24 @@ static int set_aside(struct run *run, int dir, const char *name)
 	return 0;
 }
 
+/* What does not need the packs any more must not need them after a crash. */
+static int settle_names(struct run *run)
+{
+	int err = 0;
+
+	if (!run->settled && !run->options->dry_run && !run->store->has_journal)
+		err = durable_all(run->store);
+	run->settled = !err;
+	return complain(run, err, "syncfs");
+}
+
 static int delete_pack(struct run *run, int dir, const char *name,
 		       const struct stat *st)
 {
-	int err = may_go_on(run);
+	int err = settle_names(run);
 
+	if (!err)
+		err = may_go_on(run);
 	if (err)
 		return err;
 	if (!run->options->dry_run && unlinkat(dir, name, 0) < 0)
@@ -178,6 +193,7 @@ static int mark(struct run *run)
 	struct mark *m = &run->mark;
 	int err;
 
+	run->settled = false;
 	m->progress = on_progress;
 	m->context = run;
 	err = mark_packs(run->store, m);

@@ -104,6 +104,11 @@ int durable_path(const struct store *store, int dir)
 	return err == -EXDEV ? 0 : err;
 }
 
+int durable_all(const struct store *store)
+{
+	return syncfs(store->root) < 0 ? -errno : 0;
+}
+
 int durable_commit(int fd)
 {
 	return fsync(fd) < 0 ? -errno : 0;

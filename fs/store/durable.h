@@ -31,5 +31,7 @@ int durable_name(const struct store *store, int dir);
 int durable_path(const struct store *store, int dir);
 /* `fd` is the last file that was given a name. All is on disk after this. */
 int durable_commit(int fd);
+/* All that was ever done to the store, by anybody on this host. */
+int durable_all(const struct store *store);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fs/own.h"
+#include "fs/store/durable.h"
 #include "fs/store/guard.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
@@ -127,6 +128,20 @@ static int make_parents(const struct store *store, char *path)
 	return 0;
 }
 
+/* In one step where that can be, so that no crash leaves it without a name. */
+static int rename_back(const struct store *store, int dir, const char *stamp,
+		       const char *path)
+{
+	if (renameat2(dir, stamp, store->space, path, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(dir, stamp, store->space, path, 0) < 0)
+		return -errno;
+	unlinkat(dir, stamp, 0);
+	return 0;
+}
+
 /* -EEXIST when the path has something by now. */
 static int move_back(struct store *store, int dir, const char *stamp,
 		     char *path)
@@ -138,16 +153,7 @@ static int move_back(struct store *store, int dir, const char *stamp,
 		err = guard_begin(store, dir, stamp, &guard);
 	if (err)
 		return err;
-	if (linkat(dir, stamp, store->space, path, 0) < 0)
-		err = -errno;
-	if (err == -EPERM || err == -EOPNOTSUPP) {
-		err = 0;
-		if (renameat2(dir, stamp, store->space, path,
-			      RENAME_NOREPLACE) < 0)
-			err = -errno;
-	} else if (!err) {
-		unlinkat(dir, stamp, 0);
-	}
+	err = rename_back(store, dir, stamp, path);
 	guard_end(&guard);
 	return err;
 }
@@ -259,5 +265,7 @@ int trash_restore(struct store *store, const char *path,
 		err = restore_file(&w, dirfd(stream), stamp, whole);
 	if (!err)
 		err = restore_below(&w, stream, whole, strlen(path));
+	if (!err && result->files && !w.dry_run)
+		err = durable_all(store);
 	return !err && !result->files && !result->taken ? -ENOENT : err;
 }
