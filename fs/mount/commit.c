@@ -322,6 +322,21 @@ int commit(struct mount *m, struct node *node, bool durable)
 	return err;
 }
 
+int commit_to_disk(struct mount *m, struct node *node)
+{
+	int err;
+
+	if (m->read_only)
+		return 0;
+	pthread_rwlock_wrlock(&node->writing);
+	if (file_is_dirty(node))
+		err = commit_locked(m, node, true);
+	else /* a close has published it, which is not on disk by itself */
+		err = syncfs(store_root(m->store)) < 0 ? -errno : 0;
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
 static void apply(struct node *node, const struct change *change)
 {
 	struct node_file *file = &node->file;
