@@ -116,16 +116,11 @@ static void drop_claim(int dir, const char *name)
 		unlinkat(dir, name, 0);
 }
 
-static int rename_new(int from_dir, const char *from, int to_dir,
-		      const char *to)
+static int rename_claimed(int from_dir, const char *from, int to_dir,
+			  const char *to)
 {
-	int err;
+	int err = claim(from_dir, from, to_dir, to);
 
-	if (renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
-		return -errno;
-	err = claim(from_dir, from, to_dir, to);
 	if (err)
 		return err;
 	if (renameat(from_dir, from, to_dir, to) == 0)
@@ -137,10 +132,16 @@ static int rename_new(int from_dir, const char *from, int to_dir,
 
 int fd_move_new(int from_dir, const char *from, int to_dir, const char *to)
 {
-	int err = linkat(from_dir, from, to_dir, to, 0) < 0 ? -errno : 0;
+	int err;
 
+	/* In one step where that can be: no crash leaves it without a name. */
+	if (renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+		return -errno;
+	err = linkat(from_dir, from, to_dir, to, 0) < 0 ? -errno : 0;
 	if (lacks_links(err))
-		return rename_new(from_dir, from, to_dir, to);
+		return rename_claimed(from_dir, from, to_dir, to);
 	/* By now `to` may be another's, so this is not undone. */
 	if (!err && unlinkat(from_dir, from, 0) < 0 && errno != ENOENT)
 		err = -errno;

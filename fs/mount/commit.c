@@ -168,6 +168,16 @@ static int publish_again(struct mount *m, struct node *node,
 	return give_to_store(m, node, p, out);
 }
 
+/* A file that was just made shows an empty version: no loss. */
+static bool has_content(struct node *node)
+{
+	struct version *v = file_version(node);
+	bool has = v && version_meta(v)->size;
+
+	version_put(v);
+	return has;
+}
+
 static int publish(struct mount *m, struct node *node, struct findings *f,
 		   bool durable)
 {
@@ -177,6 +187,7 @@ static int publish(struct mount *m, struct node *node, struct findings *f,
 		.names = (const char *const *)f->names.names,
 		.name_count = f->names.count,
 		.durable = durable || f->kind != ARTIFACT_NONE,
+		.keeps = has_content(node),
 	};
 	struct version *v = NULL;
 	int err;
@@ -354,6 +365,21 @@ int commit(struct mount *m, struct node *node, bool durable)
 	return err;
 }
 
+int commit_to_disk(struct mount *m, struct node *node)
+{
+	int err;
+
+	if (m->read_only)
+		return 0;
+	pthread_rwlock_wrlock(&node->writing);
+	if (file_is_dirty(node))
+		err = commit_locked(m, node, true);
+	else /* a close has published it, which is not on disk by itself */
+		err = syncfs(store_root(m->store)) < 0 ? -errno : 0;
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
 static void apply(struct node *node, const struct change *change)
 {
 	struct node_file *file = &node->file;
@@ -387,6 +413,7 @@ static int republish(struct mount *m, struct node *node, struct version *old,
 		.content = -1,
 		.meta = *version_meta(old),
 		.replaces = old,
+		.keeps = true,
 	};
 	struct version *next = NULL;
 	int err;

@@ -17,6 +17,8 @@
  * says. `durable` asks for it on disk; artifacts always are.
  */
 int commit(struct mount *m, struct node *node, bool durable);
+/* For fsync: what was published before is brought to disk, too. */
+int commit_to_disk(struct mount *m, struct node *node);
 /* The same with node.writing held alone. */
 int commit_locked(struct mount *m, struct node *node, bool durable);
 /* The same, unless a writer has it open, whose close will do it. */

@@ -112,11 +112,10 @@ static int verify_named(struct mount *m, const struct place *place,
 			const struct version *v)
 {
 	int dir = place->parent->directory.fd;
-	const char *const *names;
 	size_t count;
+	const char *const *names = version_names(v, &count);
 	int err = 0;
 
-	names = version_names(v, &count);
 	for (size_t i = 0; i < count && !err; i++) {
 		struct version *named = NULL;
 
@@ -428,12 +427,7 @@ int handle_flush(struct mount *m, struct handle *h, struct caller *caller)
 
 int handle_sync(struct mount *m, struct handle *h)
 {
-	if (h->node->kind != NODE_FILE || m->read_only)
-		return 0;
-	if (file_is_dirty(h->node))
-		return commit(m, h->node, true);
-	/* A close may have published it, which is not on disk by itself. */
-	return syncfs(store_root(m->store)) < 0 ? -errno : 0;
+	return h->node->kind == NODE_FILE ? commit_to_disk(m, h->node) : 0;
 }
 
 /* What a private version comes to when nobody has it open any more. */

@@ -16,6 +16,7 @@
 #include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
 #include "fs/store/fresh.h"
+#include "fs/store/publish.h"
 
 /* A rename under way: both ends, and what they showed before. */
 struct renaming {
@@ -144,6 +145,25 @@ static int reload(const struct renaming *r)
 	return err == -ENOENT ? 0 : err;
 }
 
+/* What is replaced is lost only for what replaces it. */
+static int settle(const struct renaming *r)
+{
+	if (!has_writing(r->replaced) || !file_size(r->replaced))
+		return 0;
+	return store_settle(r->m->store, r->from.directory->directory.fd,
+			    r->from.name);
+}
+
+static int rename_published(const struct renaming *r)
+{
+	int err;
+
+	if (needs_judging(r))
+		return rename_judged(r);
+	err = settle(r);
+	return err ? err : rename_stored(r);
+}
+
 /* With node.writing of both held alone. */
 static int rename_file(const struct renaming *r)
 {
@@ -152,7 +172,7 @@ static int rename_file(const struct renaming *r)
 	if (err)
 		return err;
 	file_set_publishing(r->m, r->node, true);
-	err = needs_judging(r) ? rename_judged(r) : rename_stored(r);
+	err = rename_published(r);
 	if (!err)
 		err = move_node(r);
 	if (!err)

@@ -13,6 +13,7 @@
 #include "fs/own.h"
 #include "fs/store/clock.h"
 #include "fs/store/collect_run.h"
+#include "fs/store/durable.h"
 #include "fs/store/guard.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_file.h"
@@ -152,11 +153,24 @@ static int set_aside(struct collect_run *run, int dir, const char *name)
 	return 0;
 }
 
+/* What does not need the packs any more must not need them after a crash. */
+static int settle_names(struct collect_run *run)
+{
+	int err = 0;
+
+	if (!run->settled && !run->options->dry_run && !run->store->has_journal)
+		err = durable_all(run->store);
+	run->settled = !err;
+	return complain(run, err, "syncfs");
+}
+
 static int delete_pack(struct collect_run *run, int dir, const char *name,
 		       const struct stat *st)
 {
-	int err = collect_goes_on(run);
+	int err = settle_names(run);
 
+	if (!err)
+		err = collect_goes_on(run);
 	if (err)
 		return err;
 	if (!run->options->dry_run && unlinkat(dir, name, 0) < 0)
@@ -205,6 +219,7 @@ static int mark(struct collect_run *run)
 	struct mark *m = &run->mark;
 	int err;
 
+	run->settled = false;
 	m->progress = on_progress;
 	m->context = run;
 	err = mark_packs(run->store, m);

@@ -15,6 +15,7 @@ struct collect_run {
 	struct collect_result *result; /* `trouble` says what failed */
 	struct collector collector;
 	struct mark mark;
+	bool settled; /* what was marked is on disk */
 };
 
 /*

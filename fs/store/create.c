@@ -11,6 +11,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/durable.h"
 #include "fs/store/layout.h"
 #include "fs/store/settings.h"
 #include "fs/store/state.h"
@@ -104,6 +105,9 @@ int create_format(struct store *store, unsigned features,
 	}
 	if (!err)
 		err = format_make(store->root, tmp, store->file_mode, features);
+	/* What is made later does not belong to a directory without it. */
+	if (!err)
+		err = durable_name(store, store->root);
 	if (err && err != -EEXIST)
 		return reason_give(why, err, "cannot make FORMAT: %s",
 				   strerror(-err));
@@ -169,9 +173,10 @@ int store_create(const char *path, const struct store_plan *plan, char *why,
 	struct store empty = { .uid = geteuid() };
 	AUTO_CLOSE int root = -1;
 	struct store *made;
+	bool is_new = mkdir(path, 0700) == 0;
 	int err;
 
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	if (!is_new && errno != EEXIST)
 		return reason_give(&reason, -errno, "cannot make it: %s",
 				   strerror(errno));
 	root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -179,6 +184,8 @@ int store_create(const char *path, const struct store_plan *plan, char *why,
 		return reason_give(&reason, -errno, "cannot open it: %s",
 				   strerror(errno));
 	empty.root = root;
+	if (is_new)
+		layout_keep_name(&empty);
 	err = make_empty(&empty, plan, &reason);
 	if (!err)
 		err = store_open(path, &config, &made, why, why_size);

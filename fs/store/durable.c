@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-enum { ZFS_MAGIC = 0x2fc12fc1 };
+enum { ZFS_MAGIC = 0x2fc12fc1, DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
 
 bool durable_is_local(int fd)
 {
@@ -75,8 +76,54 @@ int durable_name(const struct store *store, int dir)
 	if (err != -EBADF)
 		return err;
 	/* It was opened with O_PATH. */
-	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(dir, ".", DIR_FLAGS);
 	return fd < 0 ? -errno : sync_dir(fd);
+}
+
+/* -EXDEV when there is no directory above. */
+static int open_above(int dir, int *above)
+{
+	AUTO_CLOSE int fd = openat(dir, "..", DIR_FLAGS);
+	struct stat here, there;
+
+	if (fd < 0 || fstat(dir, &here) < 0 || fstat(fd, &there) < 0)
+		return -errno;
+	if (here.st_ino == there.st_ino && here.st_dev == there.st_dev)
+		return -EXDEV;
+	*above = take_fd(&fd);
+	return 0;
+}
+
+static bool is_space(const struct store *store, int dir)
+{
+	struct stat here, space;
+
+	return fstat(dir, &here) == 0 && fstat(store->space, &space) == 0 &&
+	       here.st_ino == space.st_ino && here.st_dev == space.st_dev;
+}
+
+int durable_path(const struct store *store, int dir)
+{
+	AUTO_CLOSE int at = -1;
+	int err;
+
+	if (store->has_journal)
+		return 0;
+	at = openat(dir, ".", DIR_FLAGS);
+	err = at < 0 ? -errno : sync_dir(at);
+	while (!err && !is_space(store, at)) {
+		AUTO_CLOSE int below = take_fd(&at);
+
+		err = open_above(below, &at);
+		if (!err)
+			err = sync_dir(at);
+	}
+	return err == -EXDEV ? 0 : err;
+}
+
+int durable_all(const struct store *store)
+{
+	return syncfs(store->root) < 0 ? -errno : 0;
 }
 
 int durable_commit(int fd)

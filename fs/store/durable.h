@@ -33,7 +33,11 @@ void durable_start(int fd);
 int durable_data(const struct store *store, int fd);
 /* A name that was given in `dir` is on disk, at the latest after the commit. */
 int durable_name(const struct store *store, int dir);
+/* The same, and the names of `dir` and of all above it in the namespace. */
+int durable_path(const struct store *store, int dir);
 /* `fd` is the last file that was given a name. All is on disk after this. */
 int durable_commit(int fd);
+/* All that was ever done to the store, by anybody on this host. */
+int durable_all(const struct store *store);
 
 #endif

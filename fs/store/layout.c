@@ -11,6 +11,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/durable.h"
 #include "fs/store/state.h"
 
 enum {
@@ -112,6 +113,8 @@ static int open_dir(const struct store *store, int dir, const char *name,
 	} else if (fd < 0 && errno == ENOENT) {
 		int err = make_dir(dir, name, mode);
 
+		if (!err)
+			err = durable_name(store, dir);
 		if (err)
 			return reason_give(why, err, "cannot make '%s': %s",
 					   name, strerror(-err));
@@ -221,6 +224,15 @@ int layout_open(struct store *store, const char *space,
 	if (!err)
 		err = open_part(store, "refs", &store->refs, why);
 	return err ? err : open_space(store, space, why);
+}
+
+/* Where it is may not be ours. */
+void layout_keep_name(const struct store *store)
+{
+	AUTO_CLOSE int above = openat(store->root, "..", DIR_FLAGS);
+
+	if (above >= 0)
+		(void)durable_name(store, above);
 }
 
 void layout_close(const struct store *store)

@@ -25,6 +25,10 @@ int layout_choose_modes(struct store *store, unsigned features,
 int layout_open(struct store *store, const char *space,
 		const struct reason *why);
 
+/* The name of a store's directory that was just made is on disk, if it can be.
+ */
+void layout_keep_name(const struct store *store);
+
 /* Those that are open. */
 void layout_close(const struct store *store);
 

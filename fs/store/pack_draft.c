@@ -13,7 +13,7 @@
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
 
-enum { BUFFER_SIZE = 256 * 1024, FIRST_CAPACITY = 32 };
+enum { BUFFER_SIZE = 256 * 1024, FIRST_CAPACITY = 32, FAN_SIZE = 2 };
 
 static int begin(const struct store *store, struct pack_draft *draft)
 {
@@ -180,14 +180,17 @@ static int link_pack(const struct store *store, struct pack_draft *draft,
 	return fd_draft_link(&draft->file, store->packs, path);
 }
 
-static int make_name_durable(const struct store *store, const char *fan)
+int pack_name_durable(const struct store *store, const struct digest *id)
 {
 	AUTO_CLOSE int dir = -1;
+	char path[PACK_PATH_SIZE];
 	int err;
 
 	if (store->has_journal)
 		return 0;
-	dir = openat(store->packs, fan, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pack_path(id, path);
+	path[FAN_SIZE] = '\0';
+	dir = openat(store->packs, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -errno;
 	err = durable_name(store, dir);
@@ -198,14 +201,14 @@ int pack_draft_place(const struct store *store, struct pack_draft *draft,
 		     bool durable)
 {
 	char path[PACK_PATH_SIZE];
-	char fan[3];
+	char fan[FAN_SIZE + 1];
 	int err;
 
 	pack_path(&draft->table.id, path);
-	memcpy(fan, path, 2);
-	fan[2] = '\0';
+	memcpy(fan, path, FAN_SIZE);
+	fan[FAN_SIZE] = '\0';
 	err = link_pack(store, draft, fan, path);
 	if (err || !durable)
 		return err;
-	return make_name_durable(store, fan);
+	return pack_name_durable(store, &draft->table.id);
 }

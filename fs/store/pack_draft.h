@@ -42,6 +42,9 @@ int pack_draft_refer(struct pack_draft *draft,
 /* Writes the table and the trailer: the file is complete now. */
 int pack_draft_end(struct pack_draft *draft);
 
+/* Brings a name in packs/ to disk. 0, -ENOENT, or what the system says. */
+int pack_name_durable(const struct store *store, const struct digest *id);
+
 /* Gives the pack its name in packs/; `durable` as far as durable.h says. */
 int pack_draft_place(const struct store *store, struct pack_draft *draft,
 		     bool durable);

@@ -2,6 +2,7 @@
 #include "fs/store/publish.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,23 +56,28 @@ static int draft_manifest(struct store *store, const struct manifest *m,
 	return 0;
 }
 
+static int sync_pack(struct store *store, const struct digest *id)
+{
+	struct pack *pack;
+	int err = pack_pool_get(store, id, false, &pack);
+
+	if (err)
+		return err;
+	err = durable_data(store, pack->fd);
+	pack_pool_put(store, pack);
+	return err ? err : pack_name_durable(store, id);
+}
+
 /* The packs that are reused may be another's, and not on disk yet. */
 static int sync_reused(struct store *store, const struct content *content)
 {
 	for (size_t i = 0; i < content->pack_count; i++) {
-		struct pack *pack;
-		int err;
+		int err = 0;
 
-		if (!content->packs[i].reused)
-			continue;
-		err = pack_pool_get(store, &content->packs[i].id, false, &pack);
-		if (err == -ENOENT)
-			continue; /* content_is_there() will tell */
-		if (err)
-			return err;
-		err = durable_data(store, pack->fd);
-		pack_pool_put(store, pack);
-		if (err)
+		if (content->packs[i].reused)
+			err = sync_pack(store, &content->packs[i].id);
+		/* content_is_there() will tell what is missing. */
+		if (err && err != -ENOENT)
 			return err;
 	}
 	return 0;
@@ -132,8 +138,8 @@ static int place_manifest(struct store *store, const struct publication *p,
 {
 	int err = name_manifest(store, p, draft);
 
-	if (!err && (p->durable || p->ordered))
-		err = durable_name(store, p->dir);
+	if (!err && p->durable)
+		err = durable_path(store, p->dir);
 	if (!err && p->durable)
 		err = durable_commit(draft->fd);
 	return err;
@@ -143,11 +149,11 @@ static int place_manifest(struct store *store, const struct publication *p,
 static int place(struct store *store, const struct publication *p,
 		 const struct content *content, struct fd_draft *manifest)
 {
-	int err = p->durable || p->ordered ? sync_data(store, content, manifest)
-					   : 0;
+	bool ordered = p->durable || p->keeps;
+	int err = ordered ? sync_data(store, content, manifest) : 0;
 
 	if (!err)
-		err = place_packs(store, content, p->durable);
+		err = place_packs(store, content, ordered);
 	return err ? err : place_manifest(store, p, manifest);
 }
 
@@ -179,7 +185,7 @@ static int place_with_room(struct store *store, const struct publication *p,
 			   struct fd_draft *manifest, uint64_t size)
 {
 	uint64_t bytes = bytes_of(content) + size;
-	int err = p->ordered ? 0 : room_take(store, bytes);
+	int err = p->by_collector ? 0 : room_take(store, bytes);
 
 	if (err)
 		return err;
@@ -187,7 +193,7 @@ static int place_with_room(struct store *store, const struct publication *p,
 		err = -ESTALE;
 	if (!err)
 		err = place(store, p, content, manifest);
-	if (!p->ordered)
+	if (!p->by_collector)
 		room_give(store, bytes, err ? 0 : size);
 	return err;
 }
@@ -364,6 +370,34 @@ int store_publish(struct store *store, const struct publication *p,
 	if (!err)
 		tally_published(store, p);
 	return told(err);
+}
+
+static int settle_version(struct store *store, const struct version *v, int fd)
+{
+	const struct manifest *m = &v->manifest;
+
+	for (size_t i = 0; i < m->pack_count; i++) {
+		int err = sync_pack(store, &m->packs[i]);
+
+		if (err && err != -ENOENT)
+			return err;
+	}
+	return durable_data(store, fd);
+}
+
+int store_settle(struct store *store, int dir, const char *name)
+{
+	AUTO_CLOSE int fd = openat(
+		dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct version *v;
+	int err = version_load(store, dir, name, &v);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (fd >= 0)
+		err = settle_version(store, v, fd);
+	version_put(v);
+	return err;
 }
 
 /* The packs of a version, as of content that shares all of its blocks. */

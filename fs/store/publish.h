@@ -24,8 +24,9 @@ struct publication {
 					   NULL: whatever it shows */
 	bool exclusive;			/* -EEXIST when the name is taken */
 	bool durable; /* on disk when this returns, not only visible */
-	bool ordered; /* else: on disk before what it replaces is gone there; by
-			 a collector, who makes room himself */
+	bool keeps;   /* what the name showed is lost only for this: a crash
+			 leaves the one or the other */
+	bool by_collector; /* who makes room by himself */
 };
 
 /*
@@ -34,6 +35,13 @@ struct publication {
  */
 int store_publish(struct store *store, const struct publication *p,
 		  struct version **out);
+
+/*
+ * Brings what `name` shows to disk, though not the name: another name that it
+ * is moved to then keeps what it had until a crash leaves this. 0 also when it
+ * shows nothing; else what the system says.
+ */
+int store_settle(struct store *store, int dir, const char *name);
 
 /*
  * Publishes the content of `old` again, as `name`, with other attributes

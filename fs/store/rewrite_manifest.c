@@ -150,7 +150,8 @@ static int replace(struct rewrite *r, const struct manifest_spot *spot,
 				 .name = spot->name,
 				 .content = -1,
 				 .replaces = old,
-				 .ordered = true };
+				 .keeps = true,
+				 .by_collector = true };
 	struct version *next = NULL;
 	int err = fit(r, &old->manifest, &f);
 

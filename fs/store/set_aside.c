@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs/store/durable.h"
 #include "fs/store/fresh.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
@@ -32,6 +33,8 @@ int set_aside_pack(struct store *store, const struct digest *id)
 	    faccessat(store->packs, from, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	err = store_make_dir(store, store->trash, "packs");
+	if (!err)
+		err = durable_name(store, store->trash);
 	if (err)
 		return err;
 	return renameat(store->packs, from, store->trash, to) < 0 ? -errno : 0;

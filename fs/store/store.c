@@ -38,13 +38,18 @@ static int load_format(struct store *store, bool create,
 static int open_root(struct store *store, const char *path, bool create,
 		     const struct reason *why)
 {
-	if (create && mkdir(path, 0700) < 0 && errno != EEXIST)
+	bool made = create && mkdir(path, 0700) == 0;
+
+	if (create && !made && errno != EEXIST)
 		return reason_give(why, -errno, "cannot make it: %s",
 				   strerror(errno));
 	store->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (store->root < 0)
 		return reason_give(why, -errno, "cannot open it: %s",
 				   strerror(errno));
+	store->has_journal = durable_has_journal(store->root);
+	if (made)
+		layout_keep_name(store);
 	return layout_choose_modes(store, 0, why);
 }
 
@@ -149,7 +154,6 @@ static int open_all(struct store *store, const char *path,
 	if (err)
 		return err;
 	load_settings(store, config);
-	store->has_journal = durable_has_journal(store->root);
 	store->keeps_names = fresh_is_needed(store->root);
 	block_cache_init(&store->cache);
 	pthread_mutex_init(&store->names, NULL);
@@ -266,8 +270,13 @@ int store_rename(struct store *store, int from_dir, const char *from,
 		 int to_dir, const char *to, unsigned flags)
 {
 	struct guard guard;
-	int err = guard_begin(store, from_dir, from, &guard);
+	int err = 0;
 
+	/* Else a crash might keep the move, and not where it went. */
+	if (from_dir != to_dir)
+		err = durable_path(store, to_dir);
+	if (!err)
+		err = guard_begin(store, from_dir, from, &guard);
 	if (err)
 		return err;
 	store_names_lock(store);

@@ -10,6 +10,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/durable.h"
 #include "fs/store/fresh.h"
 #include "fs/store/guard.h"
 #include "fs/store/state.h"
@@ -253,5 +254,7 @@ int trash_restore(struct store *store, const char *path,
 		err = restore_file(&w, dirfd(stream), stamp, whole);
 	if (!err)
 		err = restore_below(&w, stream, whole, strlen(path));
+	if (!err && result->files && !w.dry_run)
+		err = durable_all(store);
 	return !err && !result->files && !result->taken ? -ENOENT : err;
 }

@@ -204,7 +204,8 @@ class Protocol:
     def do_move(self, state, source, target):
         if getattr(state, source) != NEEDS or getattr(state, target):
             yield state.to(mover="look here")
-        elif source == "trash":  # a link, and then the old name goes
+        elif source == "trash":  # at once, or a link, and then the old name goes
+            yield state.to(trash=None, here=NEEDS, mover="look here")
             yield state.to(here=NEEDS, mover="unlink trash")
         else:
             yield state.to(**{source: None, target: NEEDS}, mover="look here")
