@@ -158,3 +158,16 @@ void control_stat(const struct mount *m, struct stat *st)
 	st->st_mtim = m->started;
 	st->st_ctim = m->started;
 }
+
+ssize_t control_read(const char *text, uint64_t offset, void *bytes,
+		     size_t size)
+{
+	size_t all = strlen(text);
+
+	if (offset >= all)
+		return 0;
+	if (size > all - (size_t)offset)
+		size = all - (size_t)offset;
+	memcpy(bytes, text + offset, size);
+	return (ssize_t)size;
+}

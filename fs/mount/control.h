@@ -30,4 +30,8 @@ int control_text(struct mount *m, const struct node *node, char **text);
 /* The attributes of the directory. */
 void control_stat(const struct mount *m, struct stat *st);
 
+/* Up to `size` bytes of what control_text() gave; how many. */
+ssize_t control_read(const char *text, uint64_t offset, void *bytes,
+		     size_t size);
+
 #endif

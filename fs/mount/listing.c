@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler/artifact.h"
+#include "fs/fd.h"
 #include "fs/mount/control.h"
 #include "fs/mount/rendering.h"
 #include "fs/own.h"
@@ -84,15 +85,16 @@ static int add_all_stored(const struct mount *m, struct listing *l)
 	bool source = false;
 	bool rendering = false;
 	int err = 0;
-	int fd = openat(l->directory->directory.fd, ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = fd_open(l->directory->directory.fd, ".",
+			 O_RDONLY | O_DIRECTORY, 0);
 
 	if (fd < 0)
 		return -errno;
 	dir = fdopendir(fd);
 	if (!dir) {
+		err = -errno;
 		close(fd);
-		return -ENOMEM;
+		return err;
 	}
 	errno = 0;
 	while (!err && (entry = readdir(dir))) {

@@ -16,6 +16,7 @@
 #include "fs/mount/private.h"
 #include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
+#include "fs/mount/trouble.h"
 #include "fs/own.h"
 #include "fs/store/counters.h"
 #include "fs/store/publish.h"
@@ -182,6 +183,7 @@ static int open_published(struct mount *m, struct node *node, int flags,
 	}
 	if (!repeated && (err == -ENOENT || err == -ESTALE))
 		return retry_ask(m, caller->thread, place->name, node, false);
+	err = trouble_miss(m, node, err);
 	if (!err)
 		err = open_worked_on(m, node, flags, caller, out);
 	if (err)
@@ -465,26 +467,13 @@ int handle_create(struct mount *m, struct node *directory, const char *name,
 	return err;
 }
 
-static ssize_t read_text(const char *text, uint64_t offset, void *bytes,
-			 size_t size)
-{
-	size_t all = strlen(text);
-
-	if (offset >= all)
-		return 0;
-	if (size > all - (size_t)offset)
-		size = all - (size_t)offset;
-	memcpy(bytes, text + offset, size);
-	return (ssize_t)size;
-}
-
 ssize_t handle_read(struct mount *m, struct handle *h, uint64_t offset,
 		    void *bytes, size_t size)
 {
 	ssize_t count;
 
 	if (h->text)
-		return read_text(h->text, offset, bytes, size);
+		return control_read(h->text, offset, bytes, size);
 	if (h->node->kind == NODE_READABLE)
 		count = rendering_read(h->node, offset, bytes, size);
 	else

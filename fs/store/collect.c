@@ -66,15 +66,18 @@ static int visit_all(struct run *run, int parent, const char *name,
 	int err = 0;
 
 	if (dir < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : complain(run, -errno, name);
 	stream = fdopendir(dir);
 	if (!stream) {
+		err = complain(run, -errno, name);
 		close(dir);
-		return -ENOMEM;
+		return err;
 	}
 	while (!err && (errno = 0, entry = readdir(stream)))
 		err = visit(run, dir, entry->d_name);
-	return err ? err : -errno;
+	return complain(run, err ? err : -errno, name);
 }
 
 /*
@@ -97,8 +100,11 @@ static int drop_intent(struct run *run, int dir, const char *name)
 /* Asked before each change, since there may be hours between two. */
 static int may_go_on(struct run *run)
 {
-	return complain(run, collector_goes_on(&run->collector),
-			"somebody else began to collect");
+	int err = collector_goes_on(&run->collector);
+
+	return complain(run, err,
+			err == -ESTALE ? "somebody else began to collect"
+				       : "intents/" COLLECTOR_NAME);
 }
 
 static int set_aside(struct run *run, int dir, const char *name)

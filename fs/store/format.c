@@ -249,8 +249,8 @@ void format_write(const struct format *format, struct writer *out)
 /* -EFBIG for what cannot be FORMAT by its kind or size. */
 static int read_text(int root, char bytes[FORMAT_SIZE_MAX], size_t *size)
 {
-	AUTO_CLOSE int fd = openat(
-		root, "FORMAT", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		fd_open(root, "FORMAT", O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	struct stat st;
 	int err;
 
@@ -333,8 +333,8 @@ int format_make(int root, int tmp, mode_t mode)
 	err = text.err;
 	if (!err)
 		err = fd_write_at(draft.fd, text.bytes, text.size, 0);
-	if (!err && fsync(draft.fd) < 0)
-		err = -errno;
+	if (!err)
+		err = fd_sync(draft.fd);
 	if (!err)
 		err = fd_draft_link(&draft, root, "FORMAT");
 	fd_draft_close(&draft);

@@ -33,7 +33,8 @@ bool guard_drop_left(const struct store *store, const char *name)
 bool guard_is_needed(const struct store *store)
 {
 	return faccessat(store->intents, COLLECTOR_NAME, F_OK,
-			 AT_SYMLINK_NOFOLLOW) == 0;
+			 AT_SYMLINK_NOFOLLOW) == 0 ||
+	       errno != ENOENT;
 }
 
 static int link_manifest(struct guard *guard, int dir, const char *name)

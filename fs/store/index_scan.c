@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/index_pack.h"
 #include "fs/store/pack_file.h"
@@ -86,9 +87,11 @@ static int scan_names(struct store *store, int dir)
 }
 
 /* A directory that is missing, or of somebody else: it has no packs for us. */
-static bool is_not_ours(int error)
+static bool is_not_ours(const struct store *store, const struct stat *st,
+			int error)
 {
-	return error == ENOENT || error == ENOTDIR || error == EACCES;
+	return error == ENOENT || error == ENOTDIR || error == ELOOP ||
+	       (error == EACCES && !store_trusts(store, st->st_uid));
 }
 
 static int scan_fan(struct store *store, unsigned number)
@@ -102,7 +105,7 @@ static int scan_fan(struct store *store, unsigned number)
 
 	snprintf(name, sizeof(name), "%02x", number);
 	if (fstatat(store->packs, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return is_not_ours(errno) ? 0 : -errno;
+		return errno == ENOENT ? 0 : -errno;
 	if (is_unchanged(fan, &st))
 		return 0;
 	seen = (struct index_fan){
@@ -110,10 +113,10 @@ static int scan_fan(struct store *store, unsigned number)
 		.mtime = st.st_mtim,
 		.settled = is_settled(&st.st_mtim),
 	};
-	dir = openat(store->packs, name,
-		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd_open(store->packs, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+		      0);
 	if (dir < 0)
-		return is_not_ours(errno) ? 0 : -errno;
+		return is_not_ours(store, &st, errno) ? 0 : -errno;
 	err = scan_names(store, dir);
 	if (!err)
 		*fan = seen;

@@ -98,7 +98,7 @@ static int mark_file(struct mark *mark, int dir, const char *name)
 			       : complain(mark, dir, name, -errno,
 					  strerror(errno));
 	if (fstat(fd, &st) < 0)
-		return -errno;
+		return complain(mark, dir, name, -errno, strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
 		return 0;
 	err = read_manifest(mark, fd, (size_t)st.st_size);

@@ -146,12 +146,12 @@ static int holds_only(int dir, bool (*fine)(int dir, const char *name))
 	if (!stream)
 		return -errno;
 	take_fd(&fd);
-	while ((entry = readdir(stream)))
+	while ((errno = 0, entry = readdir(stream)))
 		if (strcmp(entry->d_name, ".") != 0 &&
 		    strcmp(entry->d_name, "..") != 0 &&
 		    !fine(dir, entry->d_name))
 			return -ENOTEMPTY;
-	return 0;
+	return -errno;
 }
 
 static bool is_draft(int dir, const char *name)
