@@ -105,9 +105,11 @@ def tacfs(*arguments, timeout=PATIENCE, **keywords):
 class Mount:
     """A store, mounted. The daemon runs in the foreground, as our child."""
 
-    def __init__(self, store, path, options=(), descriptors=None):
+    def __init__(self, store, path, options=(), descriptors=None,
+                 environment=None):
         """`descriptors` limits how many the daemon may have."""
         self.descriptors = descriptors
+        self.environment = environment  # the daemon's; None: our own
         self.store = store
         self.path = os.path.join(store, "plain") if PLAIN else path
         self.options = options
@@ -140,7 +142,8 @@ class Mount:
                        "sh"] + command
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=log)
+                                            stdout=log, stderr=log,
+                                            env=self.environment)
         _running.append(self)
         wait_until(self.answers, f"{' '.join(command)} to answer")
         return self
