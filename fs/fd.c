@@ -15,6 +15,26 @@ enum { NAME_DIGITS = 16, PROC_PATH_SIZE = 32, ATTEMPTS = 16 };
 
 static const char draft_prefix[] = "draft-";
 
+int fd_open(int dir, const char *name, int flags, mode_t mode)
+{
+	int fd;
+
+	do
+		fd = openat(dir, name, flags | O_CLOEXEC, mode);
+	while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+int fd_sync(int fd)
+{
+	int result;
+
+	do
+		result = fsync(fd);
+	while (result < 0 && errno == EINTR);
+	return result < 0 ? -errno : 0;
+}
+
 int fd_read_at(int fd, void *bytes, size_t size, uint64_t offset)
 {
 	uint8_t *to = bytes;
@@ -150,7 +170,7 @@ int fd_move_new(int from_dir, const char *from, int to_dir, const char *to)
 
 static int open_nameless(int dir, int flags, mode_t mode)
 {
-	int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC | flags, mode);
+	int fd = fd_open(dir, ".", O_TMPFILE | O_RDWR | flags, mode);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -169,8 +189,7 @@ static int open_named(int dir, mode_t mode, char name[FD_DRAFT_NAME_SIZE])
 
 		if (err)
 			return err;
-		fd = openat(dir, name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
-			    mode);
+		fd = fd_open(dir, name, O_CREAT | O_EXCL | O_RDWR, mode);
 		if (fd >= 0)
 			return fd;
 		if (errno != EEXIST)

@@ -4,7 +4,8 @@
 
 /*
  * Files by descriptor: the one place that loops over short reads and writes and
- * over EINTR. All return 0 or a negative errno unless they say otherwise.
+ * over EINTR, which network file systems may answer. All return 0 or a negative
+ * errno unless they say otherwise.
  */
 
 #include <stdbool.h>
@@ -14,6 +15,12 @@
 #include <sys/types.h>
 
 enum { FD_DRAFT_NAME_SIZE = 40, FD_CLAIM_MODE = 0400 };
+
+/* openat(), always with O_CLOEXEC. -1 and errno, never EINTR, when it fails. */
+int fd_open(int dir, const char *name, int flags, mode_t mode);
+
+/* fsync(). */
+int fd_sync(int fd);
 
 /* Exactly `size` bytes from `offset`; -ENODATA when the file ends before. */
 int fd_read_at(int fd, void *bytes, size_t size, uint64_t offset);

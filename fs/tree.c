@@ -25,10 +25,11 @@ static int remove_below(int dir, const char *name, int depth)
 		return -errno;
 	stream = fdopendir(fd);
 	if (!stream) {
+		result = -errno;
 		close(fd);
-		return -ENOMEM;
+		return result;
 	}
-	while ((entry = readdir(stream))) {
+	while ((errno = 0, entry = readdir(stream))) {
 		int err = 0;
 
 		if (strcmp(entry->d_name, ".") != 0 &&
@@ -36,7 +37,7 @@ static int remove_below(int dir, const char *name, int depth)
 			err = remove_entry(fd, entry->d_name, depth + 1);
 		result = result ? result : err;
 	}
-	return result;
+	return result ? result : -errno;
 }
 
 static int remove_entry(int dir, const char *name, int depth)

@@ -39,6 +39,14 @@ static int find_readable_size(const struct scratch_view *view, uint64_t *size)
 	return err;
 }
 
+static bool is_absent(struct mount *m, struct node *directory, const char *name)
+{
+	return hides_has(m, directory, name) ||
+	       (faccessat(directory->directory.fd, name, F_OK,
+			  AT_SYMLINK_NOFOLLOW) < 0 &&
+		errno == ENOENT);
+}
+
 /*
  * A graph engine writes an .idx last. A variable description that is not there
  * by then never was; one that is there must be there for every reader.
@@ -46,16 +54,12 @@ static int find_readable_size(const struct scratch_view *view, uint64_t *size)
 static void drop_absent(struct mount *m, struct node *directory,
 			struct index_names *names)
 {
-	int dir = directory->directory.fd;
 	size_t kept = 0;
 
-	fresh_names(m->store, dir);
+	fresh_names(m->store, directory->directory.fd);
 	for (size_t i = 0; i < names->count; i++) {
-		const char *name = names->names[i];
-
 		if (names->described[i] &&
-		    (hides_has(m, directory, name) ||
-		     faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
+		    is_absent(m, directory, names->names[i]))
 			free(names->names[i]);
 		else
 			names->names[kept++] = names->names[i];
@@ -104,6 +108,15 @@ static void fill_meta(struct node *node, const struct findings *f,
 	pthread_mutex_unlock(&node->lock);
 }
 
+static int publish_scratch(struct mount *m, const struct scratch *content,
+			   struct publication *p, struct version **out)
+{
+	int err = scratch_size(content, &p->meta.size);
+
+	p->content = scratch_fd(content);
+	return err ? err : store_publish(m->store, p, out);
+}
+
 /* Of a version that was deleted, and its packs collected, meanwhile. */
 static int publish_copy(struct mount *m, struct version *v,
 			struct publication *p, struct version **out)
@@ -113,9 +126,7 @@ static int publish_copy(struct mount *m, struct version *v,
 
 	if (err)
 		return err;
-	p->meta.size = scratch_size(copy);
-	p->content = p->meta.size ? scratch_fd(copy) : -1;
-	err = store_publish(m->store, p, out);
+	err = publish_scratch(m, copy, p, out);
 	scratch_free(copy);
 	return err;
 }
@@ -125,12 +136,12 @@ static int give_to_store(struct mount *m, struct node *node,
 			 struct publication *p, struct version **out)
 {
 	struct version *v = file_version(node);
-	struct scratch *work = node->file.work;
 	int err;
 
-	if (work || !v) {
-		p->meta.size = work ? scratch_size(work) : 0;
-		p->content = p->meta.size ? scratch_fd(work) : -1;
+	if (node->file.work) {
+		err = publish_scratch(m, node->file.work, p, out);
+	} else if (!v) {
+		p->content = -1;
 		err = store_publish(m->store, p, out);
 	} else {
 		err = store_republish(m->store, v, p, out);
@@ -251,7 +262,7 @@ static void keep_unsound(struct mount *m, struct node *node,
 {
 	char why[sizeof(node->file.why)];
 
-	if (file_size(node)) /* graph engines make an empty .idx first */
+	if (!file_is_empty(node)) /* graph engines make an empty .idx first */
 		store_count(m->store, COUNTER_UNSOUND, 1);
 	snprintf(why, sizeof(why), "%s (at byte %zu)", verdict->reason,
 		 verdict->where);
@@ -439,9 +450,9 @@ static int republish_current(struct mount *m, struct node *node,
 	int err = -EAGAIN;
 
 	while (err == -EAGAIN) {
-		err = 0;
 		fresh_names(m->store, dir);
-		if (!version_is_current(v, dir, node->name)) {
+		err = version_look(v, dir, node->name);
+		if (err == -EAGAIN) {
 			version_put(v);
 			v = NULL;
 			err = by_path ? version_load(m->store, dir, node->name,

@@ -102,18 +102,25 @@ bool file_is_dirty(struct node *node)
 	return dirty;
 }
 
-uint64_t file_size(struct node *node)
+int file_size(struct node *node, uint64_t *size)
 {
 	const struct node_file *file = &node->file;
-	uint64_t size = 0;
+	int err = 0;
 
 	pthread_mutex_lock(&node->lock);
 	if (file->work)
-		size = scratch_size(file->work);
-	else if (file->version)
-		size = version_meta(file->version)->size;
+		err = scratch_size(file->work, size);
+	else
+		*size = file->version ? version_meta(file->version)->size : 0;
 	pthread_mutex_unlock(&node->lock);
-	return size;
+	return err;
+}
+
+bool file_is_empty(struct node *node)
+{
+	uint64_t size;
+
+	return file_size(node, &size) == 0 && !size;
 }
 
 static struct scratch *work_of(struct node *node)
@@ -220,14 +227,15 @@ int file_write(struct mount *m, struct node *node, uint64_t offset,
 int file_append(struct mount *m, struct node *node, const void *bytes,
 		size_t size)
 {
-	struct scratch *work;
+	uint64_t end = 0;
 	int err;
 
 	pthread_rwlock_wrlock(&node->writing);
 	err = need_work(m, node, false);
+	if (!err)
+		err = scratch_size(work_of(node), &end);
 	if (!err) {
-		work = work_of(node);
-		err = scratch_write(work, scratch_size(work), bytes, size);
+		err = scratch_write(work_of(node), end, bytes, size);
 		touch(node);
 	}
 	pthread_rwlock_unlock(&node->writing);

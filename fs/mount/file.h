@@ -25,7 +25,10 @@ bool file_is_worked_on(struct node *node);
 /* Whether something is to be published. */
 bool file_is_dirty(struct node *node);
 
-uint64_t file_size(struct node *node);
+/* 0, or a negative errno. */
+int file_size(struct node *node, uint64_t *size);
+/* Whether it is known to have no bytes. */
+bool file_is_empty(struct node *node);
 
 ssize_t file_read(struct mount *m, struct node *node, uint64_t offset,
 		  void *bytes, size_t size);

@@ -91,8 +91,9 @@ static int add_all_stored(const struct mount *m, struct listing *l)
 		return fd;
 	dir = fdopendir(fd);
 	if (!dir) {
+		err = -errno;
 		close(fd);
-		return -ENOMEM;
+		return err;
 	}
 	errno = 0;
 	while (!err && (entry = readdir(dir))) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/artifact.h"
+#include "fs/fd.h"
 #include "fs/mount/control.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
@@ -41,8 +42,8 @@ static int lookup_directory(struct mount *m, struct node *directory,
 	struct node *known;
 	struct stat st;
 
-	fd = openat(directory->directory.fd, name,
-		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = fd_open(directory->directory.fd, name,
+		     O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	node = node_new(&m->tree, NODE_DIRECTORY, directory, name);
@@ -324,11 +325,13 @@ static int stat_directory(struct mount *m, struct node *node, struct stat *st)
 	return 0;
 }
 
-static void stat_file(struct node *node, struct stat *st)
+static int stat_file(struct node *node, struct stat *st)
 {
-	uint64_t size = node->kind == NODE_READABLE ? node->file.shown_size
-						    : file_size(node);
+	uint64_t size = node->file.shown_size;
+	int err = node->kind == NODE_READABLE ? 0 : file_size(node, &size);
 
+	if (err)
+		return err;
 	pthread_mutex_lock(&node->lock);
 	st->st_ino = node->file.ino;
 	st->st_mode = S_IFREG | node->file.mode;
@@ -339,6 +342,7 @@ static void stat_file(struct node *node, struct stat *st)
 	st->st_nlink = 1;
 	st->st_size = (off_t)size;
 	st->st_blocks = (blkcnt_t)((size + STAT_BLOCK - 1) / STAT_BLOCK);
+	return 0;
 }
 
 int node_stat(struct mount *m, struct node *node, struct stat *st)
@@ -362,7 +366,7 @@ int node_stat(struct mount *m, struct node *node, struct stat *st)
 	case NODE_FILE:
 	case NODE_PRIVATE:
 	case NODE_READABLE:
-		stat_file(node, st);
+		err = stat_file(node, st);
 		break;
 	}
 	st->st_uid = m->uid;

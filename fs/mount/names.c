@@ -213,7 +213,7 @@ static bool shows_nothing(struct mount *m, struct node *directory,
 		close(fd);
 		return false;
 	}
-	while (nothing && (entry = readdir(dir))) {
+	while (nothing && (errno = 0, entry = readdir(dir))) {
 		struct found found;
 		int err;
 
@@ -224,7 +224,7 @@ static bool shows_nothing(struct mount *m, struct node *directory,
 			node_drop(&m->tree, found.node);
 		nothing = err == -ENOENT;
 	}
-	return nothing;
+	return nothing && !errno;
 }
 
 /* Whether a name in a directory to be removed is an .idx that nobody sees. */
@@ -232,12 +232,11 @@ static bool is_remainder(struct mount *m, struct node *directory,
 			 const char *name, struct caller *caller)
 {
 	struct found found;
+	int err = lookup_name(m, directory, name, caller, &found);
 
-	if (lookup_name(m, directory, name, caller, &found) != -ENOENT) {
+	if (!err)
 		node_drop(&m->tree, found.node);
-		return false;
-	}
-	return artifact_kind_of(name) == ARTIFACT_INDEX;
+	return err == -ENOENT && artifact_kind_of(name) == ARTIFACT_INDEX;
 }
 
 /* Removes what is left of files that were removed; nothing that shows. */

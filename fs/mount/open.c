@@ -17,6 +17,7 @@
 #include "fs/mount/private.h"
 #include "fs/mount/removal.h"
 #include "fs/mount/rendering.h"
+#include "fs/mount/trouble.h"
 #include "fs/mount/use.h"
 #include "fs/own.h"
 #include "fs/store/counters.h"
@@ -197,6 +198,7 @@ static int open_published(struct mount *m, struct node *node, int flags,
 	}
 	if (!repeated && (err == -ENOENT || err == -ESTALE))
 		return retry_ask(m, caller->thread, place->name, node, false);
+	err = trouble_miss(m, node, err);
 	if (!err)
 		err = open_worked_on(m, node, flags, caller, out);
 	if (err)

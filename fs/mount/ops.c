@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "fs/fd.h"
 #include "fs/mount/attr.h"
 #include "fs/mount/create.h"
 #include "fs/mount/listing.h"
@@ -14,6 +15,7 @@
 #include "fs/mount/names.h"
 #include "fs/mount/open.h"
 #include "fs/mount/rename.h"
+#include "fs/mount/trouble.h"
 #include "fs/own.h"
 
 enum { MAX_WRITE = 1024 * 1024 };
@@ -67,6 +69,15 @@ static int of_name(int err)
 	return err == -ESTALE ? -ENOENT : err;
 }
 
+/* The reply to what was done, or not, with the node, or with a name in it. */
+static void reply_done(fuse_req_t req, int err, const char *what,
+		       fuse_ino_t ino, const char *name)
+{
+	if (err != -ESTALE) /* it asks the kernel to look again */
+		trouble_tell(mount_of(req), what, node_of(req, ino), name, err);
+	reply_err(req, err);
+}
+
 /* The kernel will hold the node: one lookup more, and our hold is dropped. */
 static int give(struct mount *m, const struct found *found,
 		struct fuse_entry_param *entry)
@@ -94,7 +105,8 @@ static void take_back(struct mount *m, const struct fuse_entry_param *entry)
 	node_forget(&m->tree, (struct node *)(uintptr_t)entry->ino, 1);
 }
 
-static void reply_entry(fuse_req_t req, int err, const struct found *found)
+static void reply_entry(fuse_req_t req, int err, const struct found *found,
+			const char *what, fuse_ino_t parent, const char *name)
 {
 	struct mount *m = mount_of(req);
 	struct fuse_entry_param entry;
@@ -102,7 +114,7 @@ static void reply_entry(fuse_req_t req, int err, const struct found *found)
 	if (!err)
 		err = give(m, found, &entry);
 	if (err)
-		reply_err(req, of_name(err));
+		reply_done(req, of_name(err), what, parent, name);
 	else if (fuse_reply_entry(req, &entry) == -ENOENT)
 		take_back(m, &entry); /* the request was interrupted */
 }
@@ -126,7 +138,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int err = lookup_asked(mount_of(req), node_of(req, parent), name,
 			       &caller, &found);
 
-	reply_entry(req, err, &found);
+	reply_entry(req, err, &found, "find", parent, name);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups)
@@ -144,13 +156,14 @@ static void op_forget_multi(fuse_req_t req, size_t count,
 	fuse_reply_none(req);
 }
 
-static void reply_attr(fuse_req_t req, struct node *node)
+static void reply_attr(fuse_req_t req, fuse_ino_t ino)
 {
+	struct node *node = node_of(req, ino);
 	struct stat st;
 	int err = node_stat(mount_of(req), node, &st);
 
 	if (err)
-		reply_err(req, err);
+		reply_done(req, err, "stat", ino, NULL);
 	else
 		fuse_reply_attr(req, &st,
 				node->kind == NODE_PRIVATE ? TIMEOUT_NONE
@@ -161,21 +174,20 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino,
 		       struct fuse_file_info *fi)
 {
 	(void)fi;
-	reply_attr(req, node_of(req, ino));
+	reply_attr(req, ino);
 }
 
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		       int set, struct fuse_file_info *fi)
 {
 	struct caller caller = caller_of_request(req);
-	struct node *node = node_of(req, ino);
-	int err = node_setattr(mount_of(req), node, fi ? handle_of(fi) : NULL,
-			       attr, set, &caller);
+	int err = node_setattr(mount_of(req), node_of(req, ino),
+			       fi ? handle_of(fi) : NULL, attr, set, &caller);
 
 	if (err)
-		reply_err(req, err);
+		reply_done(req, err, "change", ino, NULL);
 	else
-		reply_attr(req, node);
+		reply_attr(req, ino);
 }
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
@@ -184,7 +196,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	int err = name_readlink(mount_of(req), node_of(req, ino), &target);
 
 	if (err)
-		reply_err(req, err);
+		reply_done(req, err, "read", ino, NULL);
 	else
 		fuse_reply_readlink(req, target);
 }
@@ -197,7 +209,7 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,
 	int err = name_mkdir(mount_of(req), node_of(req, parent), name, mode,
 			     &caller, &found);
 
-	reply_entry(req, err, &found);
+	reply_entry(req, err, &found, "make", parent, name);
 }
 
 static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
@@ -208,7 +220,7 @@ static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent,
 	int err = name_symlink(mount_of(req), node_of(req, parent), name,
 			       target, &caller, &found);
 
-	reply_entry(req, err, &found);
+	reply_entry(req, err, &found, "make", parent, name);
 }
 
 static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -222,7 +234,7 @@ static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name,
 	if (S_ISREG(mode))
 		err = node_create(mount_of(req), node_of(req, parent), name,
 				  mode, &caller, &found);
-	reply_entry(req, err, &found);
+	reply_entry(req, err, &found, "make", parent, name);
 }
 
 static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
@@ -238,16 +250,20 @@ static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct caller caller = caller_of_request(req);
 
-	reply_err(req, of_name(name_unlink(mount_of(req), node_of(req, parent),
-					   name, &caller)));
+	reply_done(req,
+		   of_name(name_unlink(mount_of(req), node_of(req, parent),
+				       name, &caller)),
+		   "remove", parent, name);
 }
 
 static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct caller caller = caller_of_request(req);
 
-	reply_err(req, of_name(name_rmdir(mount_of(req), node_of(req, parent),
-					  name, &caller)));
+	reply_done(req,
+		   of_name(name_rmdir(mount_of(req), node_of(req, parent), name,
+				      &caller)),
+		   "remove", parent, name);
 }
 
 static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -258,8 +274,10 @@ static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	struct rename_end from = { node_of(req, parent), name };
 	struct rename_end to = { node_of(req, new_parent), new_name };
 
-	reply_err(req, of_name(name_rename(mount_of(req), &from, &to, flags,
-					   &caller)));
+	reply_done(
+		req,
+		of_name(name_rename(mount_of(req), &from, &to, flags, &caller)),
+		"rename", parent, name);
 }
 
 /* No content changes behind the kernel's back, so its pages stay right. */
@@ -278,7 +296,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	int err = handle_open(m, node_of(req, ino), fi->flags, &caller, &h);
 
 	if (err) {
-		reply_err(req, err);
+		reply_done(req, err, "open", ino, NULL);
 		return;
 	}
 	set_handle(fi, h);
@@ -303,7 +321,7 @@ static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name,
 			handle_release(m, h);
 	}
 	if (err) {
-		reply_err(req, err);
+		reply_done(req, err, "make", parent, name);
 		return;
 	}
 	set_handle(fi, h);
@@ -319,7 +337,6 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	AUTO_FREE void *bytes = malloc(size ? size : 1);
 	ssize_t count;
 
-	(void)ino;
 	if (!bytes) {
 		fuse_reply_err(req, ENOMEM);
 		return;
@@ -327,7 +344,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	count = handle_read(mount_of(req), handle_of(fi), (uint64_t)offset,
 			    bytes, size);
 	if (count < 0)
-		reply_err(req, (int)count);
+		reply_done(req, (int)count, "read", ino, NULL);
 	else
 		fuse_reply_buf(req, bytes, (size_t)count);
 }
@@ -338,9 +355,8 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes,
 	int err = handle_write(mount_of(req), handle_of(fi), (uint64_t)offset,
 			       bytes, size, fi->writepage);
 
-	(void)ino;
 	if (err)
-		reply_err(req, err);
+		reply_done(req, err, "write", ino, NULL);
 	else
 		fuse_reply_write(req, size);
 }
@@ -364,9 +380,9 @@ static void op_release(fuse_req_t req, fuse_ino_t ino,
 static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 		     struct fuse_file_info *fi)
 {
-	(void)ino;
 	(void)datasync;
-	reply_err(req, handle_sync(mount_of(req), handle_of(fi)));
+	reply_done(req, handle_sync(mount_of(req), handle_of(fi)), "sync", ino,
+		   NULL);
 }
 
 static void op_opendir(fuse_req_t req, fuse_ino_t ino,
@@ -404,18 +420,16 @@ static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 		fuse_reply_err(req, 0);
 		return;
 	}
-	fd = openat(node->directory.fd, ".",
-		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fuse_reply_err(req, fd < 0 || fsync(fd) < 0 ? errno : 0);
+	fd = fd_open(node->directory.fd, ".", O_RDONLY | O_DIRECTORY, 0);
+	reply_done(req, fd < 0 ? -errno : fd_sync(fd), "sync", ino, NULL);
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct statvfs st;
 
-	(void)ino;
 	if (fstatvfs(store_root(mount_of(req)->store), &st) < 0)
-		fuse_reply_err(req, errno);
+		reply_done(req, -errno, "measure", ino, NULL);
 	else
 		fuse_reply_statfs(req, &st);
 }
@@ -488,8 +502,8 @@ static bool put_name(struct page *page, const char *name, off_t next)
 	return fits;
 }
 
-static void read_directory(fuse_req_t req, size_t size, off_t offset,
-			   struct fuse_file_info *fi, bool plus)
+static void read_directory(fuse_req_t req, fuse_ino_t ino, size_t size,
+			   off_t offset, struct fuse_file_info *fi, bool plus)
 {
 	AUTO_FREE char *bytes = malloc(size);
 	struct listing *l = listing_of(fi);
@@ -507,7 +521,7 @@ static void read_directory(fuse_req_t req, size_t size, off_t offset,
 	if (!err && offset == 0)
 		err = listing_fill(mount_of(req), l, &page.caller);
 	if (err) {
-		reply_err(req, of_name(err));
+		reply_done(req, of_name(err), "list", ino, NULL);
 		return;
 	}
 	while ((name = listing_name(l, (size_t)offset)) &&
@@ -519,15 +533,13 @@ static void read_directory(fuse_req_t req, size_t size, off_t offset,
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size,
 		       off_t offset, struct fuse_file_info *fi)
 {
-	(void)ino;
-	read_directory(req, size, offset, fi, false);
+	read_directory(req, ino, size, offset, fi, false);
 }
 
 static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
 			   off_t offset, struct fuse_file_info *fi)
 {
-	(void)ino;
-	read_directory(req, size, offset, fi, true);
+	read_directory(req, ino, size, offset, fi, true);
 }
 
 const struct fuse_lowlevel_ops mount_ops = {

@@ -198,7 +198,7 @@ void private_keep(struct mount *m, struct node *node)
 {
 	struct node *old;
 
-	if (file_size(node)) /* graph engines make an empty .idx first */
+	if (!file_is_empty(node)) /* graph engines make an empty .idx first */
 		log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
 			  node->name, node->file.why);
 	while ((old = next_to_drop(m))) {

@@ -9,10 +9,11 @@
 
 static int hide(struct mount *m, struct node *directory, const char *name)
 {
-	if (hides_has(m, directory, name) ||
-	    faccessat(directory->directory.fd, name, F_OK,
-		      AT_SYMLINK_NOFOLLOW) < 0)
+	if (hides_has(m, directory, name))
 		return -ENOENT;
+	if (faccessat(directory->directory.fd, name, F_OK,
+		      AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
 	return hides_add(m, directory, name);
 }
 

@@ -73,16 +73,18 @@ static int unlink_renamed(const struct renaming *r)
 {
 	int dir = r->from.directory->directory.fd;
 	struct version *v = file_version(r->node);
-	int err = 0;
+	int err;
 
 	fresh_names(r->m->store, dir);
 	store_names_lock(r->m->store);
-	if (version_is_shown(v, dir, r->from.name) &&
-	    unlinkat(dir, r->from.name, 0) < 0)
+	err = version_look(v, dir, r->from.name);
+	if (err == -EAGAIN && version_is_shown(v, dir, r->from.name))
+		err = 0;
+	if (!err && unlinkat(dir, r->from.name, 0) < 0)
 		err = -errno;
 	store_names_unlock(r->m->store);
 	version_put(v);
-	return err;
+	return err == -EAGAIN ? 0 : err;
 }
 
 static int rename_judged(const struct renaming *r)
@@ -126,29 +128,28 @@ static bool is_split(const struct renaming *r)
 
 /*
  * The manifest's identity changed with its name. When it is not even what the
- * node showed, somebody published between, and the node is an old version's.
+ * node showed, somebody published between, and the node is an old version's. If
+ * it cannot be read, who looks it up next is told: the rename has been done.
  */
-static int reload(const struct renaming *r)
+static void reload(const struct renaming *r)
 {
 	struct version *v = NULL;
 	int err = version_load(r->m->store, r->to.directory->directory.fd,
 			       r->to.name, &v);
+	bool adopted = !err && !is_split(r) && file_adopt(r->node, v);
 
-	if (err == 0 && !is_split(r) && file_adopt(r->node, v)) {
-		version_put(v);
-		return 0;
-	}
 	version_put(v);
+	if (adopted)
+		return;
 	tree_lock(&r->m->tree);
 	tree_detach(&r->m->tree, r->node);
 	tree_unlock(&r->m->tree);
-	return err == -ENOENT ? 0 : err;
 }
 
 /* What is replaced is lost only for what replaces it. */
 static int settle(const struct renaming *r)
 {
-	if (!has_writing(r->replaced) || !file_size(r->replaced))
+	if (!has_writing(r->replaced) || file_is_empty(r->replaced))
 		return 0;
 	return store_settle(r->m->store, r->from.directory->directory.fd,
 			    r->from.name);
@@ -176,7 +177,7 @@ static int rename_file(const struct renaming *r)
 	if (!err)
 		err = move_node(r);
 	if (!err)
-		err = reload(r);
+		reload(r);
 	file_set_publishing(r->m, r->node, false);
 	if (!err)
 		note_names(r);

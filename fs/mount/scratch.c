@@ -66,13 +66,14 @@ static int need_file(struct scratch *c)
 	return err;
 }
 
-uint64_t scratch_size(const struct scratch *c)
+int scratch_size(const struct scratch *c, uint64_t *size)
 {
-	struct stat st;
+	struct stat st = { .st_size = 0 };
 
-	if (c->fd < 0 || fstat(c->fd, &st) < 0 || st.st_size < 0)
-		return 0;
-	return (uint64_t)st.st_size;
+	if (c->fd >= 0 && fstat(c->fd, &st) < 0)
+		return -errno;
+	*size = (uint64_t)st.st_size;
+	return 0;
 }
 
 int scratch_fd(const struct scratch *c)
@@ -170,7 +171,10 @@ int scratch_resize(struct scratch *c, uint64_t size)
 	err = need_file(c);
 	if (err)
 		return err;
-	return ftruncate(c->fd, (off_t)size) < 0 ? -errno : 0;
+	while (ftruncate(c->fd, (off_t)size) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
 }
 
 int scratch_copy(struct store *store, bool in_memory, struct version *v,
@@ -203,9 +207,10 @@ static int map_all(const struct scratch *c, struct scratch_view *view)
 {
 	void *bytes;
 
-	if (fallocate(c->fd, 0, 0, (off_t)view->size) < 0 &&
-	    errno != EOPNOTSUPP)
-		return -errno;
+	while (fallocate(c->fd, 0, 0, (off_t)view->size) < 0 &&
+	       errno != EOPNOTSUPP)
+		if (errno != EINTR)
+			return -errno;
 	bytes = mmap(NULL, view->size, PROT_READ, MAP_SHARED, c->fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
@@ -228,12 +233,12 @@ static int read_all(const struct scratch *c, struct scratch_view *view)
 
 int scratch_map(const struct scratch *c, struct scratch_view *view)
 {
-	struct scratch_view all = { "", scratch_size(c) };
-	int err = 0;
+	struct scratch_view all = { "", 0 };
+	int err = scratch_size(c, &all.size);
 
-	if (all.size > SCRATCH_COPY_MAX)
+	if (!err && all.size > SCRATCH_COPY_MAX)
 		err = map_all(c, &all);
-	else if (all.size)
+	else if (!err && all.size)
 		err = read_all(c, &all);
 	if (!err)
 		*view = all;

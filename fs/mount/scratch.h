@@ -31,7 +31,8 @@ void scratch_free(struct scratch *c); /* NULL is fine */
 int scratch_copy(struct store *store, bool in_memory, struct version *v,
 		 struct scratch **out);
 
-uint64_t scratch_size(const struct scratch *c);
+/* 0, or a negative errno. */
+int scratch_size(const struct scratch *c, uint64_t *size);
 /* Its file, of scratch_size() bytes; -1 while it is empty. Borrowed. */
 int scratch_fd(const struct scratch *c);
 

@@ -76,7 +76,9 @@ static int add_source(const struct mount_options *o, struct fuse_args *args)
 	char *escaped = NULL;
 	int err;
 
-	if (!path || asprintf(&option, "fsname=%s", path) < 0)
+	if (!path)
+		return -errno;
+	if (asprintf(&option, "fsname=%s", path) < 0)
 		return -ENOMEM;
 	err = fuse_opt_add_opt_escaped(&escaped, option);
 	if (!err)
@@ -99,7 +101,7 @@ static int add_arguments(const struct mount_options *o, bool read_only,
 		err = fuse_opt_add_arg(args, "-oro");
 	if (!err && o->debug)
 		err = fuse_opt_add_arg(args, "-d");
-	return err ? -ENOMEM : 0;
+	return err == -1 ? -ENOMEM : err; /* what libfuse says */
 }
 
 static int serve(struct fuse_session *session, struct mounted *mounted)
@@ -127,9 +129,10 @@ static int run_session(const struct mount_options *o, struct fuse_args *args,
 {
 	struct fuse_session *session;
 	int status = 1;
+	int err = add_arguments(o, mounted->mount->read_only, args);
 
-	if (add_arguments(o, mounted->mount->read_only, args) != 0)
-		return complain(o->mountpoint, "out of memory");
+	if (err)
+		return complain(o->store, strerror(-err));
 	session =
 		fuse_session_new(args, &mount_ops, sizeof(mount_ops), mounted);
 	if (!session)

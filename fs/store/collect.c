@@ -62,15 +62,18 @@ static int visit_all(struct collect_run *run, int parent, const char *name,
 	int err = 0;
 
 	if (dir < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : complain(run, -errno, name);
 	stream = fdopendir(dir);
 	if (!stream) {
+		err = complain(run, -errno, name);
 		close(dir);
-		return -ENOMEM;
+		return err;
 	}
 	while (!err && (errno = 0, entry = readdir(stream)))
 		err = visit(run, dir, entry->d_name);
-	return err ? err : -errno;
+	return complain(run, err ? err : -errno, name);
 }
 
 /*
@@ -108,12 +111,13 @@ static bool is_too_late(const struct collect_run *run)
 
 int collect_goes_on(struct collect_run *run)
 {
-	int err = complain(run, collector_goes_on(&run->collector),
-			   "somebody else began to collect");
+	int err = collector_goes_on(&run->collector);
 
 	if (!err && is_too_late(run))
-		err = complain(run, -ESTALE, "it took too long");
-	return err;
+		return complain(run, -ESTALE, "it took too long");
+	return complain(run, err,
+			err == -ESTALE ? "somebody else began to collect"
+				       : "intents/" COLLECTOR_NAME);
 }
 
 /* In a shared store only who owns a pack, or the store, can take it away. */

@@ -18,7 +18,12 @@
 #include "fs/store/mark.h"
 #include "fs/store/state.h"
 
-enum { UUID_SIZE = 36, PROCESS_SIZE = 64, ANNOUNCEMENT_SIZE = 128 };
+enum {
+	UUID_SIZE = 36,
+	PROCESS_SIZE = 64,
+	ANNOUNCEMENT_SIZE = 128,
+	ENDED_SIZE = 1 /* of an announcement that could not be removed */
+};
 
 /* Which process we are, for those that can tell: a line of text. */
 static int describe_process(char text[PROCESS_SIZE])
@@ -70,7 +75,7 @@ static bool is_stale(struct store *store, int64_t patience)
 	if (fstatat(store->intents, COLLECTOR_NAME, &st, AT_SYMLINK_NOFOLLOW) <
 	    0)
 		return errno == ENOENT;
-	if (has_died(store))
+	if (st.st_size == ENDED_SIZE || has_died(store))
 		return true;
 	return clock_ask(store, &now) == 0 &&
 	       now.tv_sec - st.st_ctim.tv_sec > patience;
@@ -116,22 +121,42 @@ int collector_begin(struct store *store, int64_t patience,
 	return 0;
 }
 
-int collector_goes_on(const struct collector *collector)
+/* Whether the announcement that is there is ours: 0, -ESTALE, or an errno. */
+static int look_at_own(const struct collector *collector)
 {
 	struct stat here, there;
 
 	fresh_names(collector->store, collector->store->intents);
 	if (fstatat(collector->store->intents, COLLECTOR_NAME, &there,
-		    AT_SYMLINK_NOFOLLOW) < 0 ||
-	    fstat(collector->fd, &here) < 0 || here.st_ino != there.st_ino ||
-	    here.st_dev != there.st_dev)
-		return -ESTALE;
-	return futimens(collector->fd, NULL) < 0 ? -errno : 0;
+		    AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	if (fstat(collector->fd, &here) < 0)
+		return -errno;
+	return here.st_ino == there.st_ino && here.st_dev == there.st_dev
+		       ? 0
+		       : -ESTALE;
 }
 
+int collector_goes_on(const struct collector *collector)
+{
+	int err = look_at_own(collector);
+
+	if (!err && futimens(collector->fd, NULL) < 0)
+		err = -errno;
+	return err;
+}
+
+/*
+ * What cannot be looked at is taken for ours, so that nobody waits for it; if
+ * it is another's, that one only ends early.
+ */
 void collector_end(struct collector *collector)
 {
-	if (collector_goes_on(collector) == 0)
-		unlinkat(collector->store->intents, COLLECTOR_NAME, 0);
+	int err = 0;
+
+	if (look_at_own(collector) != -ESTALE)
+		err = unlinkat(collector->store->intents, COLLECTOR_NAME, 0);
+	if (err) /* this says that it has ended, too */
+		err = ftruncate(collector->fd, ENDED_SIZE);
 	close(collector->fd);
 }

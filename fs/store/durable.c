@@ -8,6 +8,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/state.h"
 
@@ -53,16 +54,18 @@ int durable_data(const struct store *store, int fd)
 {
 	const unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE |
 			     SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-	int result =
-		store->has_journal ? sync_file_range(fd, 0, 0, all) : fsync(fd);
 
-	return result < 0 ? -errno : 0;
+	if (!store->has_journal)
+		return fd_sync(fd);
+	return sync_file_range(fd, 0, 0, all) < 0 ? -errno : 0;
 }
 
 /* EINVAL: a file system where directories need no such thing. */
 static int sync_dir(int dir)
 {
-	return fsync(dir) < 0 && errno != EINVAL ? -errno : 0;
+	int err = fd_sync(dir);
+
+	return err == -EINVAL ? 0 : err;
 }
 
 int durable_name(const struct store *store, int dir)
@@ -76,7 +79,7 @@ int durable_name(const struct store *store, int dir)
 	if (err != -EBADF)
 		return err;
 	/* It was opened with O_PATH. */
-	fd = openat(dir, ".", DIR_FLAGS);
+	fd = fd_open(dir, ".", O_RDONLY | O_DIRECTORY, 0);
 	return fd < 0 ? -errno : sync_dir(fd);
 }
 
@@ -128,5 +131,5 @@ int durable_all(const struct store *store)
 
 int durable_commit(int fd)
 {
-	return fsync(fd) < 0 ? -errno : 0;
+	return fd_sync(fd);
 }

@@ -74,15 +74,20 @@ static int exchange(const struct version *expected, int dir, const char *name,
 		    struct fd_draft *draft)
 {
 	ino_t put = 0;
+	int back;
 	int err = inode_of(draft, &put);
 
 	if (!err)
 		err = swap(draft, dir, name);
 	if (err)
 		return err == -ENOENT ? -EAGAIN : err;
-	if (version_is_in(expected, draft->tmp, draft->name))
+	err = version_look_in(expected, draft->tmp, draft->name);
+	if (!err)
 		return 0; /* closing the draft unlinks it */
-	return put_back(expected->store, draft, dir, name, put);
+	back = put_back(expected->store, draft, dir, name, put);
+	if (back != -EAGAIN) /* it may be all there is of what came out */
+		draft->name[0] = '\0';
+	return back == -EAGAIN ? err : back;
 }
 
 int exchange_expected(const struct version *expected, int dir, const char *name,
@@ -91,9 +96,9 @@ int exchange_expected(const struct version *expected, int dir, const char *name,
 	int err;
 
 	fresh_names(expected->store, dir);
-	if (!version_is_current(expected, dir, name))
-		return -EAGAIN;
-	err = fd_draft_name(draft);
+	err = version_look(expected, dir, name);
+	if (!err)
+		err = fd_draft_name(draft);
 	if (!err)
 		err = exchange(expected, dir, name, draft);
 	if (err == -EINVAL || err == -ENOSYS)

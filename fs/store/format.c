@@ -235,8 +235,8 @@ int format_make(int root, int tmp, mode_t mode, unsigned features)
 	err = text.err;
 	if (!err)
 		err = fd_write_at(draft.fd, text.bytes, text.size, 0);
-	if (!err && fsync(draft.fd) < 0)
-		err = -errno;
+	if (!err)
+		err = fd_sync(draft.fd);
 	if (!err)
 		err = fd_draft_link(&draft, root, "FORMAT");
 	fd_draft_close(&draft);

@@ -43,7 +43,8 @@ bool guard_is_needed(const struct store *store)
 		return true;
 	fresh_names(store, store->intents);
 	return faccessat(store->intents, COLLECTOR_NAME, F_OK,
-			 AT_SYMLINK_NOFOLLOW) == 0;
+			 AT_SYMLINK_NOFOLLOW) == 0 ||
+	       errno != ENOENT;
 }
 
 static int link_manifest(struct guard *guard, int dir, const char *name)

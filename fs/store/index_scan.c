@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/clock.h"
 #include "fs/store/fresh.h"
@@ -87,9 +88,11 @@ static int scan_names(struct store *store, int dir)
 }
 
 /* A directory that is missing, or of somebody else: it has no packs for us. */
-static bool is_not_ours(int error)
+static bool is_not_ours(const struct store *store, const struct stat *st,
+			int error)
 {
-	return error == ENOENT || error == ENOTDIR || error == EACCES;
+	return error == ENOENT || error == ENOTDIR || error == ELOOP ||
+	       (error == EACCES && !store_trusts(store, st->st_uid));
 }
 
 static int scan_fan(struct store *store, unsigned number, bool fresh)
@@ -105,7 +108,7 @@ static int scan_fan(struct store *store, unsigned number, bool fresh)
 	if (fresh)
 		fresh_path(store, store->packs, name);
 	if (fstatat(store->packs, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return is_not_ours(errno) ? 0 : -errno;
+		return errno == ENOENT ? 0 : -errno;
 	if (is_unchanged(fan, &st))
 		return 0;
 	seen = (struct index_fan){
@@ -113,10 +116,10 @@ static int scan_fan(struct store *store, unsigned number, bool fresh)
 		.mtime = st.st_mtim,
 		.settled = is_settled(store, &st.st_mtim),
 	};
-	dir = openat(store->packs, name,
-		     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = fd_open(store->packs, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+		      0);
 	if (dir < 0)
-		return is_not_ours(errno) ? 0 : -errno;
+		return is_not_ours(store, &st, errno) ? 0 : -errno;
 	err = scan_names(store, dir);
 	if (!err)
 		*fan = seen;

@@ -50,8 +50,8 @@ static int read_once(const struct store *store, int dir, const char *name,
 	AUTO_FREE void *read = NULL;
 	int err;
 
-	fd = openat(dir, name,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = fd_open(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+		     0);
 	if (fd < 0)
 		return open_error(store, dir, name, errno);
 	if (fstat(fd, st) < 0)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,6 +89,13 @@ static int walk_dir(struct walk *walk, int parent, const char *name)
 	return err;
 }
 
+/* Errors that tell of the file, not of the system. */
+static bool is_unreadable(int err)
+{
+	return err == -EBADMSG || err == -ENODATA || err == -ENOTSUP ||
+	       err == -EPERM || err == -EFBIG;
+}
+
 static int measure_manifest(struct walk *walk, int dir, const char *name,
 			    const struct stat *st)
 {
@@ -103,6 +111,8 @@ static int measure_manifest(struct walk *walk, int dir, const char *name,
 				    &v, &why);
 	if (err == -ENOENT)
 		return 0;
+	if (err && !is_unreadable(err))
+		return err;
 	out->manifest_bytes += (uint64_t)st->st_size;
 	if (err) {
 		out->unreadable++;
@@ -123,14 +133,16 @@ static int measure_pack(struct walk *walk, int dir, const char *name,
 	struct store_measures *out = walk->out;
 	struct pack *pack;
 	struct digest id;
+	int err;
 
 	(void)dir;
 	if (digest_from_text(name, &id))
 		return 0;
 	out->packs++;
 	out->pack_bytes += (uint64_t)st->st_size;
-	if (pack_open(walk->store, &id, &pack))
-		return 0;
+	err = pack_open(walk->store, &id, &pack);
+	if (err)
+		return err == -ENOENT ? 0 : err;
 	out->blocks += pack->table.block_count;
 	for (size_t i = 0; i < pack->table.block_count; i++) {
 		out->block_bytes += pack->table.blocks[i].id.size;

@@ -69,11 +69,26 @@ static int open_record(struct store *store, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static bool has_record(const struct moves *moves)
+/* 1, 0 when there is none or it has no name any more, or a negative errno. */
+static int has_record(const struct moves *moves)
 {
 	struct stat st;
 
-	return moves->fd >= 0 && fstat(moves->fd, &st) == 0 && st.st_nlink;
+	if (moves->fd < 0)
+		return 0;
+	return fstat(moves->fd, &st) < 0 ? -errno : st.st_nlink > 0;
+}
+
+/* A mark that runs meanwhile sees the file go, and is made again. */
+static void forget_record(struct store *store)
+{
+	struct moves *moves = &store->moves;
+
+	if (moves->fd < 0)
+		return;
+	unlinkat(store->intents, moves->name, 0);
+	close(moves->fd);
+	moves->fd = -1;
 }
 
 /* Also when a collector took the file for one that nobody has any more. */
@@ -81,15 +96,14 @@ static int need_record(struct store *store)
 {
 	struct moves *moves = &store->moves;
 	char digits[DIGITS + 1];
-	int err;
+	int err = has_record(moves);
 
-	if (has_record(moves))
-		return 0;
+	if (err)
+		return err < 0 ? err : 0;
 	err = random_hex(digits, DIGITS);
 	if (err)
 		return err;
-	if (moves->fd >= 0)
-		close(moves->fd);
+	forget_record(store);
 	snprintf(moves->name, sizeof(moves->name), "%s%s", prefix, digits);
 	moves->fd = open_record(store, moves->name);
 	return moves->fd < 0 ? moves->fd : 0;
@@ -98,19 +112,23 @@ static int need_record(struct store *store)
 int moves_begin(struct store *store)
 {
 	struct moves *moves = &store->moves;
-	int err;
+	int has = 0;
 
 	pthread_mutex_lock(&moves->lock);
 	moves->begun++;
-	do {
-		err = need_record(store);
-		if (!err)
-			err = write_record(moves);
-	} while (!err && !has_record(moves));
-	if (err)
+	while (!has) {
+		has = need_record(store);
+		if (!has)
+			has = write_record(moves);
+		if (!has)
+			has = has_record(moves);
+	}
+	if (has < 0) {
 		moves->begun--;
+		forget_record(store); /* it may tell of this move by now */
+	}
 	pthread_mutex_unlock(&moves->lock);
-	return err;
+	return has < 0 ? has : 0;
 }
 
 void moves_end(struct store *store)
@@ -119,8 +137,9 @@ void moves_end(struct store *store)
 
 	pthread_mutex_lock(&moves->lock);
 	moves->ended++;
-	/* If it fails, a collector waits in vain, and deletes nothing. */
-	(void)write_record(moves);
+	/* Else a collector would wait for an end that is not told. */
+	if (write_record(moves) != 0)
+		forget_record(store);
 	pthread_mutex_unlock(&moves->lock);
 }
 

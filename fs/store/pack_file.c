@@ -27,19 +27,29 @@ void pack_path(const struct digest *id, char path[PACK_PATH_SIZE])
 	memcpy(path + 3, text, sizeof(text));
 }
 
+/* The file of somebody else may be closed to us; that is none. */
+static int open_error(const struct store *store, int dir, const char *name,
+		      int error)
+{
+	struct stat st;
+
+	if (error == EACCES &&
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !store_vouches(store, &st))
+		return -ENOENT;
+	return error == ELOOP || error == ENOTDIR || error == ENXIO ? -ENOENT
+								    : -error;
+}
+
 /* What else than a file of ours may be at the path is not a pack: -ENOENT. */
 static int open_file(struct store *store, int dir, const char *name,
 		     struct pack *pack)
 {
 	struct stat st;
 
-	pack->fd = openat(dir, name,
-			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	pack->fd = fd_open(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (pack->fd < 0)
-		return errno == ELOOP || errno == EACCES || errno == ENOTDIR ||
-				       errno == ENXIO
-			       ? -ENOENT
-			       : -errno;
+		return open_error(store, dir, name, errno);
 	if (fstat(pack->fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || !store_vouches(store, &st))

@@ -107,13 +107,16 @@ static int list(int dir, struct entries *entries)
 		return -errno;
 	stream = fdopendir(fd);
 	if (!stream) {
+		err = -errno;
 		close(fd);
-		return -ENOMEM;
+		return err;
 	}
 	while (!err && entries->count < REPORTS_MAX &&
-	       (dirent = readdir(stream)))
+	       (errno = 0, dirent = readdir(stream)))
 		if (parse_name(dirent->d_name, &entry))
 			err = add(entries, &entry);
+	if (!err && entries->count < REPORTS_MAX)
+		err = -errno;
 	if (entries->count)
 		qsort(entries->list, entries->count, sizeof(entry), compare);
 	return err;

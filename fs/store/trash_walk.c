@@ -40,16 +40,21 @@ static int open_stream(int parent, const char *name, DIR **stream)
 	if (dir < 0)
 		return -errno;
 	*stream = fdopendir(dir);
-	if (*stream)
-		return 0;
-	close(dir);
-	return -ENOMEM;
+	if (!*stream) {
+		int err = -errno;
+
+		close(dir);
+		return err;
+	}
+	return 0;
 }
 
-static bool is_file(int dir, const char *name, struct stat *st)
+/* 1 for a regular file, 0 for what is another thing or gone, or an errno. */
+static int is_file(int dir, const char *name, struct stat *st)
 {
-	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(st->st_mode);
+	if (fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return S_ISREG(st->st_mode);
 }
 
 static int expire_tree(const struct walk *w, int parent, const char *name);
@@ -57,11 +62,13 @@ static int expire_tree(const struct walk *w, int parent, const char *name);
 static int expire_entry(const struct walk *w, int dir, const char *name)
 {
 	struct stat st;
+	int file;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
-	if (!is_file(dir, name, &st))
-		return expire_tree(w, dir, name);
+	file = is_file(dir, name, &st);
+	if (file <= 0)
+		return file ? file : expire_tree(w, dir, name);
 	if (st.st_ctim.tv_sec >= w->before)
 		return 0;
 	if (!w->dry_run && unlinkat(dir, name, 0) < 0)
@@ -80,8 +87,10 @@ static int expire_tree(const struct walk *w, int parent, const char *name)
 	if (err)
 		return err == -ENOENT || err == -ENOTDIR || err == -ELOOP ? 0
 									  : err;
-	while (!err && (entry = readdir(stream)))
+	while (!err && (errno = 0, entry = readdir(stream)))
 		err = expire_entry(w, dirfd(stream), entry->d_name);
+	if (!err)
+		err = -errno;
 	if (!err && !w->dry_run)
 		unlinkat(parent, name, AT_REMOVEDIR);
 	return err;
@@ -100,20 +109,26 @@ int trash_expire(struct store *store, int64_t before, bool dry_run,
 	return expire_tree(&w, store->trash, "refs");
 }
 
-/* The newest of the manifests that a name had; false when it had none. */
-static bool newest_of(DIR *stream, char stamp[STAMP_MAX])
+/* The newest of the manifests that a name had; empty when it had none. */
+static int newest_of(DIR *stream, char stamp[STAMP_MAX])
 {
 	struct dirent *entry;
 	struct stat st;
 
 	stamp[0] = '\0';
 	rewinddir(stream);
-	while ((entry = readdir(stream)))
-		if (strlen(entry->d_name) < STAMP_MAX &&
-		    strcmp(entry->d_name, stamp) > 0 &&
-		    is_file(dirfd(stream), entry->d_name, &st))
-			memcpy(stamp, entry->d_name, strlen(entry->d_name) + 1);
-	return stamp[0] != '\0';
+	while ((errno = 0, entry = readdir(stream))) {
+		const char *name = entry->d_name;
+		int file = 0;
+
+		if (strlen(name) < STAMP_MAX && strcmp(name, stamp) > 0)
+			file = is_file(dirfd(stream), name, &st);
+		if (file < 0)
+			return file;
+		if (file)
+			memcpy(stamp, name, strlen(name) + 1);
+	}
+	return -errno;
 }
 
 static int make_parents(const struct store *store, int base, char *path)
@@ -179,16 +194,20 @@ static int restore_below(const struct walk *w, DIR *stream, char path[PATH_MAX],
 	int err = 0;
 
 	rewinddir(stream);
-	while (!err && (entry = readdir(stream))) {
+	while (!err && (errno = 0, entry = readdir(stream))) {
 		const char *name = entry->d_name;
 		struct stat st;
+		int file;
 
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-		    is_file(dirfd(stream), name, &st))
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 			continue;
-		err = restore_tree(w, dirfd(stream), name, path, size);
+		file = is_file(dirfd(stream), name, &st);
+		if (file <= 0)
+			err = file ? file
+				   : restore_tree(w, dirfd(stream), name, path,
+						  size);
 	}
-	return err;
+	return err ? err : -errno;
 }
 
 /* `path` has `size` characters, and becomes that of `name` meanwhile. */
@@ -206,7 +225,8 @@ static int restore_tree(const struct walk *w, int parent, const char *name,
 					 size ? "/" : "", name);
 	if (longer >= PATH_MAX)
 		return -ENAMETOOLONG;
-	if (newest_of(stream, stamp))
+	err = newest_of(stream, stamp);
+	if (!err && *stamp)
 		err = restore_file(w, dirfd(stream), stamp, path);
 	if (!err)
 		err = restore_below(w, stream, path, longer);
@@ -237,7 +257,7 @@ int trash_restore(struct store *store, const char *path,
 				.dry_run = result->dry_run };
 	char place[PATH_MAX], whole[PATH_MAX] = "";
 	AUTO_CLOSEDIR DIR *stream = NULL;
-	char stamp[STAMP_MAX];
+	char stamp[STAMP_MAX] = "";
 	int err;
 
 	if (!trash_is_path(path))
@@ -250,7 +270,9 @@ int trash_restore(struct store *store, const char *path,
 	if (err)
 		return err;
 	snprintf(whole, sizeof(whole), "%s", path);
-	if (*path && newest_of(stream, stamp))
+	if (*path)
+		err = newest_of(stream, stamp);
+	if (!err && *path && *stamp)
 		err = restore_file(&w, dirfd(stream), stamp, whole);
 	if (!err)
 		err = restore_below(&w, stream, whole, strlen(path));

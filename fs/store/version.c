@@ -213,24 +213,34 @@ int version_load(struct store *store, int dir, const char *name,
 	return 0;
 }
 
+/* Errors that say that there is nothing, or something else than a manifest. */
+static bool is_another(int err)
+{
+	return err == -ENOENT || err == -EISDIR || err == -ELOOP ||
+	       err == -ENXIO || err == -EPERM || err == -EFBIG ||
+	       err == -ENODATA;
+}
+
 /*
  * The same inode as before, but perhaps moved, or changed in the same tick of
  * the clock, or given to another file: look what is in it.
  */
-bool version_is_in(const struct version *v, int dir, const char *name)
+int version_look_in(const struct version *v, int dir, const char *name)
 {
 	AUTO_FREE void *bytes = NULL;
 	struct stat st;
+	int err = manifest_file_read(v->store, dir, name, &bytes, &st);
 
-	if (manifest_file_read(v->store, dir, name, &bytes, &st) != 0 ||
-	    (size_t)st.st_size != v->size ||
+	if (err)
+		return is_another(err) ? -EAGAIN : err;
+	if ((size_t)st.st_size != v->size ||
 	    memcmp(bytes, v->bytes, v->size) != 0)
-		return false;
+		return -EAGAIN;
 	version_identify(v, &st);
-	return true;
+	return 0;
 }
 
-bool version_is_current(const struct version *v, int dir, const char *name)
+int version_look(const struct version *v, int dir, const char *name)
 {
 	struct file_identity known;
 	struct file_identity now;
@@ -238,16 +248,21 @@ bool version_is_current(const struct version *v, int dir, const char *name)
 	bool settled;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
+		return is_another(-errno) ? -EAGAIN : -errno;
 	now = identity_of(&st);
 	if (condemned_has(v->store->condemned, &now))
-		return false;
+		return -EAGAIN;
 	known = identity_now(v, &settled);
 	if (!identity_same_file(&now, &known) || now.size != known.size)
-		return false;
+		return -EAGAIN;
 	if (settled && identity_equal(&now, &known))
-		return true;
-	return version_is_in(v, dir, name);
+		return 0;
+	return version_look_in(v, dir, name);
+}
+
+bool version_is_current(const struct version *v, int dir, const char *name)
+{
+	return version_look(v, dir, name) == 0;
 }
 
 static bool is_alike(const struct manifest_meta *a,

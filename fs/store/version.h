@@ -39,7 +39,12 @@ const char *const *version_names(const struct version *v, size_t *count);
 int version_load(struct store *store, int dir, const char *name,
 		 struct version **out);
 
-/* Whether `name` in `dir` still is the manifest that `v` was read from. */
+/*
+ * Whether `name` in `dir` still is the manifest that `v` was read from: 0,
+ * -EAGAIN when it is not, or why that cannot be told.
+ */
+int version_look(const struct version *v, int dir, const char *name);
+/* The same for who finds out by himself what is there instead. */
 bool version_is_current(const struct version *v, int dir, const char *name);
 
 /* The same, or a manifest that differs in the packs alone: see rewrite.h. */

@@ -88,8 +88,8 @@ static int read_blocks(struct reading *reading, uint64_t offset, uint8_t *bytes,
 	return 0;
 }
 
-ssize_t version_read(struct store *store, struct version *v, uint64_t offset,
-		     void *bytes, size_t size)
+ssize_t version_read_any(struct store *store, const struct version *v,
+			 uint64_t offset, void *bytes, size_t size)
 {
 	const struct manifest *m = &v->manifest;
 	AUTO_FREE struct reading *reading = NULL;
@@ -111,7 +111,13 @@ ssize_t version_read(struct store *store, struct version *v, uint64_t offset,
 	reading->store = store;
 	reading->v = v;
 	err = read_blocks(reading, offset, bytes, size);
-	if (err)
-		return err == -ENOENT ? -EIO : err;
-	return (ssize_t)size;
+	return err ? err : (ssize_t)size;
+}
+
+ssize_t version_read(struct store *store, struct version *v, uint64_t offset,
+		     void *bytes, size_t size)
+{
+	ssize_t got = version_read_any(store, v, offset, bytes, size);
+
+	return got == -ENOENT ? -EIO : got;
 }

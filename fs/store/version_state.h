@@ -60,11 +60,18 @@ struct version {
 int version_parse(struct store *store, const void *bytes, size_t size,
 		  struct version **out, const char **why);
 
-/* Whether the file `name` in `dir` holds the very manifest of `v`. */
-bool version_is_in(const struct version *v, int dir, const char *name);
+/*
+ * Whether the file `name` in `dir` holds the very manifest of `v`: 0, -EAGAIN
+ * when it does not, or why that cannot be told.
+ */
+int version_look_in(const struct version *v, int dir, const char *name);
+
+/* As version_read(), but -ENOENT when a block is lost. */
+ssize_t version_read_any(struct store *store, const struct version *v,
+			 uint64_t offset, void *bytes, size_t size);
 
 /*
- * Reads all of the content. -ENOENT when it cannot be read, or does not have
+ * Reads all of the content. -ENOENT when a block is lost, or it does not have
  * the SHA-256 that the manifest says.
  */
 int version_hash(struct store *store, struct version *v);

@@ -116,7 +116,8 @@ int version_hash(struct store *store, struct version *v)
 	ssize_t got = -ENOMEM;
 
 	while (piece && hash &&
-	       (got = version_read(store, v, offset, piece, PIECE_SIZE)) > 0) {
+	       (got = version_read_any(store, v, offset, piece, PIECE_SIZE)) >
+		       0) {
 		file_hash_add(hash, piece, (size_t)got);
 		offset += (uint64_t)got;
 	}
@@ -124,7 +125,7 @@ int version_hash(struct store *store, struct version *v)
 		file_hash_end(hash, &digest, sha256);
 	file_hash_free(hash);
 	if (got)
-		return got == -EIO ? -ENOENT : (int)got;
+		return (int)got;
 	return memcmp(sha256, v->manifest.meta.sha256, SHA256_SIZE) ? -ENOENT
 								    : 0;
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TACFS_FS_MOUNT_TROUBLE_H
+#define TACFS_FS_MOUNT_TROUBLE_H
+
+#include "fs/mount/mount.h"
+
+/*
+ * Logs that something ("open", a verb) could not be done with a node, or with
+ * `name` in it unless that is NULL, when `err`, a negative errno, tells of the
+ * system under the store and not of the request. Else, and for 0, does nothing.
+ */
+void trouble_tell(struct mount *m, const char *what, struct node *node,
+		  const char *name, int err);
+
+/*
+ * What the last try to open a node comes to: an ESTALE that stays is told, and
+ * a miss, -ENOENT; anything else is what it was.
+ */
+int trouble_miss(struct mount *m, struct node *node, int err);
+
+#endif
