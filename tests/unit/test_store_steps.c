@@ -33,18 +33,18 @@
 enum {
 	SIZE = 120000,
 	ENOUGH = 5,
-	TICK = 20000,	   /* microseconds */
-	EVICTOR_STRIDE = 3 /* its steps are many */
+	TICK = 20000 /* microseconds */
 };
 
 /*
  * Sanitizers make this many times as slow. With them every third step is
- * stopped at, and another third killed at, and all that follows is one step.
+ * stopped at, and another third killed at, and all that follows is one step. An
+ * evictor's steps are many.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { STRIDE = 3, STOPS_ONCE = true };
+enum { STRIDE = 3, EVICTOR_STRIDE = 7, STOPS_ONCE = true };
 #else
-enum { STRIDE = 1, STOPS_ONCE = false };
+enum { STRIDE = 1, EVICTOR_STRIDE = 3, STOPS_ONCE = false };
 #endif
 
 /*
