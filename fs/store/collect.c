@@ -129,6 +129,15 @@ static bool may_take(const struct collect_run *run, const struct stat *st)
 	       uid == run->store->owner;
 }
 
+/* More than 0 when it is gone, or not ours to take away. */
+static int look_at_pack(struct collect_run *run, int dir, const char *name,
+			struct stat *st)
+{
+	if (fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 1 : complain(run, -errno, name);
+	return !S_ISREG(st->st_mode) || !may_take(run, st);
+}
+
 static int set_aside(struct collect_run *run, int dir, const char *name)
 {
 	struct collect_result *result = run->result;
@@ -139,10 +148,9 @@ static int set_aside(struct collect_run *run, int dir, const char *name)
 	if (digest_from_text(name, &id) ||
 	    pack_set_marks(&run->mark.packs, &id))
 		return 0;
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode) || !may_take(run, &st) ||
-	    age_of(run, &st) < run->options->grace)
-		return 0;
+	err = look_at_pack(run, dir, name, &st);
+	if (err || age_of(run, &st) < run->options->grace)
+		return err < 0 ? err : 0;
 	err = collect_goes_on(run);
 	if (err)
 		return err;
@@ -192,10 +200,11 @@ static int empty_trash(struct collect_run *run, int dir, const char *name)
 	struct stat st;
 	int err = 0;
 
-	if (digest_from_text(name, &id) ||
-	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !may_take(run, &st))
+	if (digest_from_text(name, &id))
 		return 0;
+	err = look_at_pack(run, dir, name, &st);
+	if (err)
+		return err < 0 ? err : 0;
 	if (pack_set_marks(&run->mark.packs, &id)) {
 		if (!run->options->dry_run)
 			err = bring_back_pack(run->store, &id);

@@ -18,23 +18,6 @@
 
 enum { ZFS_MAGIC = 0x2fc12fc1, DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
 
-bool durable_is_local(int fd)
-{
-	static const long local[] = {
-		EXT4_SUPER_MAGIC,  XFS_SUPER_MAGIC,	  TMPFS_MAGIC,
-		BTRFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
-		ZFS_MAGIC
-	};
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
-		if ((long)fs.f_type == local[i])
-			return true;
-	return false;
-}
-
 bool durable_has_journal(int fd)
 {
 	struct statfs fs;

@@ -18,12 +18,6 @@
  */
 bool durable_has_journal(int fd);
 
-/*
- * Whether it is known to show every change at once to all who use it: no host
- * that keeps names or attributes for a while.
- */
-bool durable_is_local(int fd);
-
 /* Starts to write the data of a file: a hint. */
 void durable_start(int fd);
 

@@ -13,7 +13,6 @@
 #include "fs/own.h"
 #include "fs/store/collect_run.h"
 #include "fs/store/counters.h"
-#include "fs/store/durable.h"
 #include "fs/store/evicted.h"
 #include "fs/store/pins.h"
 #include "fs/store/state.h"
@@ -272,7 +271,7 @@ int store_evict(struct store *store, const struct evict_options *options,
 	e->victims.progress = goes_on;
 	e->victims.context = e;
 	e->collect = (struct collect_options){
-		.grace = durable_is_local(store->root) ? 0 : NETWORK_GRACE,
+		.grace = store->keeps_names ? NETWORK_GRACE : 0,
 		.keep = NEVER,
 		.intents = COLLECT_INTENT_SECONDS,
 		.progress = options->progress,

@@ -70,20 +70,25 @@ class Collected(harness.MountTest):
         os.mkdir(self.journals)
         for name in ("shared", "kept", "moved", "passing"):
             os.mkdir(os.path.join(self.mount.path, name))
+        for name in ("shared", "kept", "moved"):  # so what is evicted is `passing`
+            done = harness.tacfs("pin", self.store, name)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def commands(self):
         kept = ("gc", "--grace=0", "--keep=3600", self.store)
         return (((*ALL_NOW, self.store), kept),
                 [("undelete", self.store, f"passing/{number}")
-                 for number in range(collecting.PASSING)])
+                 for number in range(collecting.PASSING)],
+                (("gc", "--evict=1", self.store),), (("fsck", self.store),))
 
     def test_what_was_not_deleted_is_there(self):
         mounts = [mount.path for mount in self.mounted]
-        collections, undeletions = loops.run_while_writing(
+        collections, undeletions, evictions, checks = loops.run_while_writing(
             self, WRITERS, SECONDS, self.journals, mounts, self.commands())
         self.assertGreater(collections, 1, "expected collections, seen none")
+        self.assertGreater(checks, 0, "expected fsck to find nothing")
         print(f"\n  {self.check_kept()} trees kept, {collections} collections, "
-              f"{undeletions} undeletions")
+              f"{undeletions} undeletions, {evictions} evictions, {checks} checks")
         self.check_store()
 
     def check_kept(self):
@@ -106,6 +111,8 @@ class Collected(harness.MountTest):
             mount.stop()
         done = harness.tacfs(*ALL_NOW, self.store)
         self.assertEqual(done.returncode, 0, done.stderr)
+        done = harness.tacfs("fsck", "--read-data", self.store)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout)
         self.assertEqual(files_in(self.store, "quarantine"), [])
         self.assertEqual(store.packs(), store.needed())
         self.assertEqual(files_in(self.store, "trash"), [])

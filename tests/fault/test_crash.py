@@ -151,7 +151,7 @@ def packs_of(store):
 
 
 def set_aside(store):
-    os.mkdir(os.path.join(store, "trash", "packs"))
+    os.makedirs(os.path.join(store, "trash", "packs"), exist_ok=True)
     for path in packs_of(store):
         os.rename(path, os.path.join(store, "trash", "packs",
                                      os.path.basename(path)))
