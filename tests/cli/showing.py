@@ -33,7 +33,7 @@ def slowness():
     binary = pathlib.Path(program()).read_bytes()
     if b"__tsan_init" in binary:
         return 40  # and there is one thread only
-    return 10 if b"__asan_init" in binary else 1
+    return 25 if b"__asan_init" in binary else 1
 
 
 SLOWNESS = slowness()

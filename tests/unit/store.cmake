@@ -20,4 +20,7 @@ foreach(call openat64 fstatat64 pwrite64 linkat renameat renameat2 unlinkat facc
 endforeach()
 tacfs_unit_test(test_store_check
   SOURCES test_store_check.c store_fixture.c reseal.c LINK fs)
+# Each in one thread: nothing for the thread sanitizer.
+set_property(TEST test_store_check test_store_damage test_store_kill test_store_steps
+  APPEND PROPERTY LABELS single)
 tacfs_unit_test(test_pack_set SOURCES test_pack_set.c LINK fs)
