@@ -29,7 +29,7 @@ from harness import mount_only, tacfs  # noqa: E402
 
 # How many calls of one kind fail in a case of a mount, and in one of a command.
 PLACES, COMMAND_PLACES = (2, 1) if harness.sanitized() else (
-    harness.amount(6, 1000), harness.amount(1, 12))
+    harness.amount(4, 1000), harness.amount(1, 12))
 REDONE = 8 if harness.sanitized() else 1  # of so many commands one is done again
 COMMAND_ERRORS = 2 if harness.sanitized() else 99  # of what only commands call
 # Commands take a second each with a sanitizer.
