@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 
 import calls
@@ -29,6 +30,7 @@ def can_unshare():
 
 class Container(harness.Mount):
     """A mount in namespaces of its own; `process` is unshare's."""
+    refusal = None  # what the last unmount said
 
     def command(self):
         return [*APART, "sh", "-c", 'hostname worker && exec "$@"', "sh",
@@ -58,9 +60,12 @@ class Container(harness.Mount):
         return self.is_mounted() and os.path.isdir(self.from_outside())
 
     def unmount(self):
-        return subprocess.run([*self.enter(), "fusermount3", "-u", self.path],
-                              capture_output=True,
-                              timeout=harness.PATIENCE).returncode == 0
+        done = subprocess.run([*self.enter(), "fusermount3", "-u", self.path],
+                              capture_output=True, timeout=harness.PATIENCE)
+        if done.returncode and done.stderr != self.refusal:
+            print(done.stderr.decode(), file=sys.stderr)
+            self.refusal = done.stderr
+        return done.returncode == 0
 
     def discard(self):
         """The namespaces, with what is mounted there, end with their process 1."""
