@@ -166,13 +166,16 @@ static int use_wanted(const struct work *work, const struct block_want *want,
 {
 	struct work again = *work;
 	int err = use_place(work, want, as_reference);
+	int other;
 
 	again.fresh = true;
 	if (err == -ESTALE)
 		err = use_place(&again, want, as_reference);
 	if (!is_elsewhere(err))
 		return err;
-	return use_elsewhere(&again, &want->id, as_reference);
+	other = use_elsewhere(&again, &want->id, as_reference);
+	/* What cannot be looked into is not known to be lost. */
+	return other == -ENOENT && err == -ESTALE ? -ESTALE : other;
 }
 
 int blocks_fetch(struct store *store, const struct block_want *want,

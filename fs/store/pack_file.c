@@ -203,7 +203,7 @@ int pack_open(struct store *store, const struct digest *id, struct pack **out)
 		if (err == -ENOENT)
 			err = open_in(store, store->trash, aside, id, out);
 	}
-	return err == -ESTALE ? -ENOENT : err;
+	return err; /* ESTALE that stays is no sign that it is gone */
 }
 
 void pack_close(struct pack *pack)

@@ -245,6 +245,8 @@ class Injected(unittest.TestCase):
 
     def run_case(self, case):
         places = COMMAND_PLACES if case.command else PLACES
+        if isinstance(case, faulted.Fetch) and not harness.sanitized():
+            places = 1000  # every call: it takes a second
         began = time.monotonic()
         count = 0
         counts = self.measure(case)
