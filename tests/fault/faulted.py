@@ -57,6 +57,7 @@ class Case:
 
     kinds = None  # which are to fail; None: all
     command = False
+    asks_first = False  # whether it is there: a lasting ESTALE says no
 
     def __init__(self, world):
         self.world = world
@@ -261,6 +262,8 @@ class List(Case):
 class Delete(Case):
     """An artifact, which goes to the trash, and a plain file."""
 
+    asks_first = True
+
     def prepare(self):
         self.files = {self.path(f"deleted{self.number}.om"):
                       samples.om(self.number, payload=self.content()),
@@ -280,6 +283,8 @@ class Delete(Case):
 
 class Rename(Case):
     """A file, a file that is judged by its new name, and a directory."""
+
+    asks_first = True
 
     def prepare(self):
         self.a = self.content()
