@@ -9,6 +9,7 @@
 #include "fs/own.h"
 #include "fs/store/check_state.h"
 #include "fs/store/guard.h"
+#include "fs/store/layout.h"
 #include "fs/store/manifest_file.h"
 #include "fs/store/moves.h"
 #include "fs/store/quarantine.h"
@@ -56,8 +57,7 @@ static bool remove_draft(struct check *c, const struct spot *spot,
 static bool is_workplace(const struct check *c, const struct spot *spot)
 {
 	return store_is_shared(c->store) && c->depth == 1 &&
-	       S_ISDIR(spot->st.st_mode) && *spot->name &&
-	       spot->name[strspn(spot->name, "0123456789")] == '\0';
+	       S_ISDIR(spot->st.st_mode) && layout_is_of_user(spot->name);
 }
 
 /* Those in tmp/ are closed to others. */

@@ -133,6 +133,11 @@ static int open_part(const struct store *store, const char *name, int *part,
 	return open_dir(store, store->root, name, store->dir_mode, part, why);
 }
 
+bool layout_is_of_user(const char *name)
+{
+	return *name && name[strspn(name, "0123456789")] == '\0';
+}
+
 static int open_own(const struct store *store, mode_t mode, int *part)
 {
 	AUTO_CLOSE int fd = -1;

@@ -4,6 +4,8 @@
 
 /* The directories of a store, and who may do what in them. */
 
+#include <stdbool.h>
+
 #include "fs/store/reason.h"
 
 struct store;
@@ -28,6 +30,10 @@ int layout_open(struct store *store, const char *space,
 /* The name of a store's directory that was just made is on disk, if it can be.
  */
 void layout_keep_name(const struct store *store);
+
+/* Whether that of a user in tmp/ or intents/ of a shared store has this name.
+ */
+bool layout_is_of_user(const char *name);
 
 /* Those that are open. */
 void layout_close(const struct store *store);

@@ -15,6 +15,7 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/random.h"
+#include "fs/store/layout.h"
 #include "fs/store/state.h"
 
 enum { DIGITS = 16 };
@@ -164,12 +165,6 @@ static int look_at(int dir, const char *name, struct moves_state *state)
 	return 0;
 }
 
-/* The directory of a user in intents/ of a shared store. */
-static bool is_of_user(const char *name)
-{
-	return *name && name[strspn(name, "0123456789")] == '\0';
-}
-
 static int look_into(int parent, const char *name, struct moves_state *state)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
@@ -189,7 +184,7 @@ static int look_into(int parent, const char *name, struct moves_state *state)
 	while (!err && (errno = 0, entry = readdir(stream)))
 		if (moves_name_is(entry->d_name))
 			err = look_at(dir, entry->d_name, state);
-		else if (is_of_user(entry->d_name))
+		else if (layout_is_of_user(entry->d_name))
 			err = look_into(dir, entry->d_name, state);
 	return err ? err : -errno;
 }
