@@ -128,8 +128,9 @@ static int clear_entries(struct passage *p, int parent, const char *name)
 		return dir;
 	stream = fdopendir(dir);
 	if (!stream) {
+		err = -errno;
 		close(dir);
-		return -ENOMEM;
+		return err;
 	}
 	while (!err && (errno = 0, entry = readdir(stream)))
 		err = clear_entry(p, dir, entry->d_name);
@@ -348,8 +349,9 @@ int evicted_go_on(struct leaving *leaving)
 		return dir == -ENOENT ? 0 : dir;
 	stream = fdopendir(dir);
 	if (!stream) {
+		err = -errno;
 		close(dir);
-		return -ENOMEM;
+		return err;
 	}
 	while (!err && (errno = 0, entry = readdir(stream)))
 		err = go_on_with(leaving, entry->d_name);

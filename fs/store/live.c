@@ -147,8 +147,9 @@ static int scan_dir(const struct scan *scan, int parent, const char *name)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 	stream = fdopendir(dir);
 	if (!stream) {
+		err = -errno;
 		close(dir);
-		return -ENOMEM;
+		return err;
 	}
 	while (!err && (errno = 0, entry = readdir(stream)))
 		err = visit(scan, dir, entry->d_name);

@@ -34,8 +34,9 @@ static int visit_all(int parent, const char *name, visitor *visit,
 			       : dir;
 	stream = fdopendir(dir);
 	if (!stream) {
+		err = -errno;
 		close(dir);
-		return -ENOMEM;
+		return err;
 	}
 	while (!err && (errno = 0, entry = readdir(stream)))
 		if (strcmp(entry->d_name, ".") != 0 &&

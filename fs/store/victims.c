@@ -191,8 +191,9 @@ static int walk_tree(struct walk *walk, int parent, const char *name,
 			       : dir;
 	stream = fdopendir(dir);
 	if (!stream) {
+		err = -errno;
 		close(dir);
-		return -ENOMEM;
+		return err;
 	}
 	if (strcmp(name, ".") == 0)
 		return walk_opened(walk, stream, 0);
