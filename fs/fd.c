@@ -25,6 +25,26 @@ int fd_open(int dir, const char *name, int flags, mode_t mode)
 	return fd;
 }
 
+int fd_stat(int fd, struct stat *st)
+{
+	int result;
+
+	do
+		result = fstat(fd, st);
+	while (result < 0 && errno == EINTR);
+	return result;
+}
+
+int fd_stat_at(int dir, const char *name, struct stat *st)
+{
+	int result;
+
+	do
+		result = fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW);
+	while (result < 0 && errno == EINTR);
+	return result;
+}
+
 int fd_sync(int fd)
 {
 	int result;
@@ -78,11 +98,11 @@ int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
 /* The times of others' directories may not be left alone. */
 int fd_open_list(int dir, const char *name)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(dir, name, flags | O_NOATIME);
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+	int fd = fd_open(dir, name, flags | O_NOATIME, 0);
 
 	if (fd < 0 && errno == EPERM)
-		fd = openat(dir, name, flags);
+		fd = fd_open(dir, name, flags, 0);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -105,12 +125,11 @@ static int claim(int from_dir, const char *from, int to_dir, const char *to)
 	struct stat st;
 	int fd;
 
-	if (fstatat(from_dir, from, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(from_dir, from, &st) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return mkdirat(to_dir, to, 0700) < 0 ? -errno : 0;
-	fd = openat(to_dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		    FD_CLAIM_MODE);
+	fd = fd_open(to_dir, to, O_WRONLY | O_CREAT | O_EXCL, FD_CLAIM_MODE);
 	if (fd < 0)
 		return -errno;
 	close(fd);
@@ -128,7 +147,7 @@ static void drop_claim(int dir, const char *name)
 {
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return;
 	if (S_ISDIR(st.st_mode))
 		unlinkat(dir, name, AT_REMOVEDIR);
@@ -260,7 +279,7 @@ static bool was_linked(const struct fd_draft *draft)
 {
 	struct stat st;
 
-	return fstat(draft->fd, &st) == 0 && st.st_nlink == 2;
+	return fd_stat(draft->fd, &st) == 0 && st.st_nlink == 2;
 }
 
 static int copy_bytes(int from, int to, uint64_t size)
@@ -289,7 +308,7 @@ static int name_copy(struct fd_draft *draft)
 {
 	struct fd_draft copy = { .tmp = draft->tmp };
 	struct stat st;
-	int err = fstat(draft->fd, &st) < 0 ? -errno : 0;
+	int err = fd_stat(draft->fd, &st) < 0 ? -errno : 0;
 
 	if (err)
 		return err;

@@ -19,6 +19,10 @@ enum { FD_DRAFT_NAME_SIZE = 40, FD_CLAIM_MODE = 0400 };
 /* openat(), always with O_CLOEXEC. -1 and errno, never EINTR, when it fails. */
 int fd_open(int dir, const char *name, int flags, mode_t mode);
 
+/* As fstat(), and as lstat() of a name in `dir`: -1 and errno, never EINTR. */
+int fd_stat(int fd, struct stat *st);
+int fd_stat_at(int dir, const char *name, struct stat *st);
+
 /* fsync(). */
 int fd_sync(int fd);
 

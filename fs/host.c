@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 
 int host_open(const char *root, struct host *host)
@@ -44,8 +45,7 @@ int host_open_file(const struct host *host, const char *path, int flags)
 
 	/* Older kernels, and sandboxes that do not know the call. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(host->root, path + strspn(path, "/"),
-			    flags | O_CLOEXEC);
+		fd = fd_open(host->root, path + strspn(path, "/"), flags, 0);
 	return fd < 0 ? -errno : (int)fd;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 
 enum { ANSWER_SIZE = 8192, ANSWER_MILLISECONDS = 20000 };
@@ -126,7 +127,7 @@ static char *resolve_program(const struct host *host, const char *path)
 	AUTO_CLOSE int fd = host_open_file(host, path, O_PATH);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	if (fd < 0 || fd_stat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    !(st.st_mode & 0111))
 		return NULL;
 	return host_path_of(host, fd);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 
 enum { DEPTH_MAX = 8 };
@@ -18,8 +19,7 @@ static int remove_below(int dir, const char *name, int depth)
 	AUTO_CLOSEDIR DIR *stream = NULL;
 	struct dirent *entry;
 	int result = 0;
-	int fd = openat(dir, name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = fd_open(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
 	if (fd < 0)
 		return -errno;

@@ -11,6 +11,7 @@
 
 #include "fs/cli/cli.h"
 #include "fs/cli/json_text.h"
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/check.h"
 #include "fs/store/probe.h"
@@ -212,8 +213,8 @@ static void format_value(const char *text, const char *name, char value[256])
 
 static int read_format(struct store *store, char text[FORMAT_TEXT_MAX + 1])
 {
-	AUTO_CLOSE int fd = openat(store_root(store), "FORMAT",
-				   O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	AUTO_CLOSE int fd =
+		fd_open(store_root(store), "FORMAT", O_RDONLY | O_NOFOLLOW, 0);
 	ssize_t got = fd < 0 ? -1 : read(fd, text, FORMAT_TEXT_MAX);
 
 	if (got < 0)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "compiler/artifact.h"
+#include "fs/fd.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/file.h"
 
@@ -72,8 +73,8 @@ static int setattr_symlink(struct mount *m, struct node *node,
 	if (sets_times(set) && utimensat(place.parent->directory.fd, place.name,
 					 times, AT_SYMLINK_NOFOLLOW) < 0)
 		err = -errno;
-	if (!err && fstatat(place.parent->directory.fd, place.name, &now,
-			    AT_SYMLINK_NOFOLLOW) < 0)
+	if (!err &&
+	    fd_stat_at(place.parent->directory.fd, place.name, &now) < 0)
 		err = -errno;
 	if (!err) {
 		tree_lock(&m->tree);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "compiler/artifact.h"
+#include "fs/fd.h"
 #include "fs/mount/control.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
@@ -44,7 +45,7 @@ static bool is_removed(const struct node *directory)
 {
 	struct stat st;
 
-	if (fstat(directory->directory.fd, &st) < 0)
+	if (fd_stat(directory->directory.fd, &st) < 0)
 		return errno == ESTALE;
 	return st.st_nlink == 0;
 }

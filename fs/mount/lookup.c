@@ -44,7 +44,7 @@ static int lookup_directory(struct mount *m, struct node *directory,
 
 	fd = fd_open(directory->directory.fd, name,
 		     O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fd_stat(fd, &st) < 0)
 		return -errno;
 	node = node_new(&m->tree, NODE_DIRECTORY, directory, name);
 	if (!node)
@@ -220,7 +220,7 @@ static int lookup_stored(struct mount *m, struct node *directory,
 
 	if (hides_has(m, directory, name))
 		return -ENOENT;
-	if (fstatat(directory->directory.fd, name, &st, AT_SYMLINK_NOFOLLOW) <
+	if (fd_stat_at(directory->directory.fd, name, &st) <
 	    0) /* another host has removed the directory */
 		return errno == ESTALE ? -ENOENT : -errno;
 	if (S_ISDIR(st.st_mode)) {
@@ -319,7 +319,7 @@ int lookup_asked(struct mount *m, struct node *directory, const char *name,
 
 static int stat_directory(struct mount *m, struct node *node, struct stat *st)
 {
-	if (fstat(node->directory.fd, st) < 0)
+	if (fd_stat(node->directory.fd, st) < 0)
 		return -errno;
 	use_hide(m, node, st);
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codec/digest.h"
+#include "fs/fd.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/control.h"
 #include "fs/mount/open.h"
@@ -21,7 +22,7 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 			     .read_only = store_is_read_only(store),
 			     .uid = uid,
 			     .gid = gid };
-	root = openat(store_refs(store), ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root = fd_open(store_refs(store), ".", O_PATH | O_DIRECTORY, 0);
 	if (root < 0)
 		return -errno;
 	err = tree_init(&m->tree, root);

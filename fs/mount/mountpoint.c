@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include "fs/fd.h"
 #include "fs/mount/mounted_at.h"
 #include "fs/own.h"
 
@@ -114,11 +115,11 @@ int mountpoint_clear(const char *mountpoint, char *why, size_t why_size)
 /* Whether the walk from `fd` up to the root meets the directory. */
 static bool is_within(int fd, const struct stat *directory)
 {
-	AUTO_CLOSE int here = openat(fd, ".", DIRECTORY_FLAGS);
+	AUTO_CLOSE int here = fd_open(fd, ".", DIRECTORY_FLAGS, 0);
 	struct stat before = { 0 };
 	struct stat st;
 
-	while (here >= 0 && fstat(here, &st) == 0) {
+	while (here >= 0 && fd_stat(here, &st) == 0) {
 		int up;
 
 		if (st.st_dev == directory->st_dev &&
@@ -127,7 +128,7 @@ static bool is_within(int fd, const struct stat *directory)
 		if (st.st_dev == before.st_dev && st.st_ino == before.st_ino)
 			return false; /* the root is its own parent */
 		before = st;
-		up = openat(here, "..", DIRECTORY_FLAGS);
+		up = fd_open(here, "..", DIRECTORY_FLAGS, 0);
 		close(here);
 		here = up;
 	}
@@ -162,8 +163,8 @@ int mountpoint_apart(const char *store, const char *mountpoint, char *why,
 	struct stat store_st;
 	struct stat mount_st;
 
-	if (inner < 0 || outer < 0 || fstat(inner, &store_st) < 0 ||
-	    fstat(outer, &mount_st) < 0)
+	if (inner < 0 || outer < 0 || fd_stat(inner, &store_st) < 0 ||
+	    fd_stat(outer, &mount_st) < 0)
 		return 0; /* mounting will say why */
 	if (is_within(inner, &mount_st)) {
 		snprintf(why, why_size,

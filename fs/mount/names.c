@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/artifact.h"
+#include "fs/fd.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/control.h"
 #include "fs/mount/file.h"
@@ -20,8 +21,7 @@ static bool is_directory(int dir, const char *name)
 {
 	struct stat st;
 
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode);
+	return fd_stat_at(dir, name, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* A directory of the store that was only hidden is shown again. */
@@ -81,11 +81,11 @@ int name_symlink(struct mount *m, struct node *directory, const char *name,
 static ssize_t read_link(const struct mount *m, int dir, const char *name,
 			 char *text)
 {
-	AUTO_CLOSE int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd = fd_open(dir, name, O_PATH | O_NOFOLLOW, 0);
 	struct stat st;
 	ssize_t size;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fd_stat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISLNK(st.st_mode) || !store_trusts(m->store, st.st_uid))
 		return -ENOENT;
@@ -203,8 +203,8 @@ static bool shows_nothing(struct mount *m, struct node *directory,
 	AUTO_CLOSEDIR DIR *dir = NULL;
 	struct dirent *entry;
 	bool nothing = true;
-	int fd = openat(directory->directory.fd, ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = fd_open(directory->directory.fd, ".", O_RDONLY | O_DIRECTORY,
+			 0);
 
 	if (fd < 0)
 		return false;
@@ -245,8 +245,8 @@ static void clear_remainders(struct mount *m, struct node *directory,
 {
 	AUTO_CLOSEDIR DIR *dir = NULL;
 	struct dirent *entry;
-	int fd = openat(directory->directory.fd, ".",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = fd_open(directory->directory.fd, ".", O_RDONLY | O_DIRECTORY,
+			 0);
 
 	if (fd < 0)
 		return;

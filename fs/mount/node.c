@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codec/digest.h"
+#include "fs/fd.h"
 #include "fs/own.h"
 
 enum {
@@ -307,7 +308,7 @@ int tree_init(struct tree *tree, int root)
 	struct stat st;
 
 	*tree = (struct tree){ .bucket_count = FIRST_BUCKETS };
-	if (fstat(root, &st) < 0)
+	if (fd_stat(root, &st) < 0)
 		return -errno;
 	pthread_mutex_init(&tree->lock, NULL);
 	tree->buckets = calloc(tree->bucket_count, sizeof(struct node *));

@@ -9,6 +9,7 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 
 enum {
@@ -72,7 +73,7 @@ static bool process_instance(pid_t id, uint64_t *instance)
 	struct pollfd exited = { .fd = fd, .events = POLLIN };
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 || fd_stat(fd, &st) < 0)
 		return false;
 	*instance = st.st_ino;
 	return poll(&exited, 1, 0) == 0;

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "fs/fd.h"
 #include "fs/log.h"
 #include "fs/own.h"
 #include "fs/random.h"
@@ -27,8 +28,8 @@ static void notice_folding(struct reporter *r, int dir, const char *name)
 {
 	struct stat st;
 
-	if (!r->inode || (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-			  st.st_ino == r->inode))
+	if (!r->inode ||
+	    (fd_stat_at(dir, name, &st) == 0 && st.st_ino == r->inode))
 		return;
 	pthread_mutex_lock(&r->lock);
 	r->folded = r->written;
@@ -55,7 +56,7 @@ static void note_written(struct reporter *r, int dir, const char *name,
 
 	r->written = *counts;
 	r->when = now();
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (fd_stat_at(dir, name, &st) == 0)
 		r->inode = st.st_ino;
 }
 

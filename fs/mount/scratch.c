@@ -70,7 +70,7 @@ int scratch_size(const struct scratch *c, uint64_t *size)
 {
 	struct stat st = { .st_size = 0 };
 
-	if (c->fd >= 0 && fstat(c->fd, &st) < 0)
+	if (c->fd >= 0 && fd_stat(c->fd, &st) < 0)
 		return -errno;
 	*size = (uint64_t)st.st_size;
 	return 0;

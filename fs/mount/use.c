@@ -107,12 +107,11 @@ static int make_in(int parent, const struct node *directory, const char *name)
 	struct stat st;
 	int fd;
 
-	if (fstat(directory->directory.fd, &st) < 0)
+	if (fd_stat(directory->directory.fd, &st) < 0)
 		return -errno;
 	if (mkdirat(parent, name, st.st_mode & 07777) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(parent, name,
-		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = fd_open(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -129,8 +128,8 @@ int use_make_again(struct mount *m, struct node *directory)
 		fd = parent < 0 ? parent
 				: make_in(parent, directory, place.name);
 	} else {
-		fd = openat(directory->directory.fd, ".",
-			    O_PATH | O_DIRECTORY | O_CLOEXEC);
+		fd = fd_open(directory->directory.fd, ".", O_PATH | O_DIRECTORY,
+			     0);
 		fd = fd < 0 ? -errno : fd;
 	}
 	place_free(&m->tree, &place);

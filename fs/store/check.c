@@ -86,7 +86,7 @@ static int visit_name(struct check *c, int dir, const char *name, bool deep,
 	struct spot spot = { .dir = dir, .name = name };
 	int err;
 
-	if (fstatat(dir, name, &spot.st, AT_SYMLINK_NOFOLLOW) < 0) {
+	if (fd_stat_at(dir, name, &spot.st) < 0) {
 		if (!is_gone(errno))
 			tell_unchecked(c, name, errno);
 		return 0;
@@ -167,7 +167,7 @@ static int look_now(struct check *c, struct spot *spot, check_look *look,
 		    struct finding *finding)
 {
 	*finding = (struct finding){ .kind = PROBLEM_NONE };
-	if (fstatat(spot->dir, spot->name, &spot->st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(spot->dir, spot->name, &spot->st) < 0)
 		return 0;
 	finding->identity = identity_of(&spot->st);
 	return look(c, spot, finding);
@@ -230,12 +230,12 @@ static void tell_kind(struct check *c, const struct spot *spot,
 static bool mend_mode(const struct spot *spot)
 {
 	AUTO_CLOSE int fd =
-		openat(spot->dir, spot->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		fd_open(spot->dir, spot->name, O_PATH | O_NOFOLLOW, 0);
 	mode_t mode = (spot->st.st_mode & MODE_MAX) | 0600;
 	char path[32];
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	if (fd < 0 || fd_stat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_ino != spot->st.st_ino)
 		return false;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

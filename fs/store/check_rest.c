@@ -116,8 +116,8 @@ int check_quarantine(struct check *c)
 /* The id of the pack that a file is, whatever its name. */
 static bool is_pack(const struct spot *spot, struct digest *id)
 {
-	AUTO_CLOSE int fd = openat(spot->dir, spot->name,
-				   O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		fd_open(spot->dir, spot->name, O_RDONLY | O_NOFOLLOW, 0);
 	uint8_t header[PACK_HEADER_SIZE];
 
 	return fd >= 0 && fd_read_at(fd, header, sizeof(header), 0) == 0 &&

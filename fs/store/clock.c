@@ -66,7 +66,7 @@ int clock_ask(struct store *store, struct timespec *now)
 
 	if (err)
 		return err;
-	if (fstat(draft.fd, &st) < 0)
+	if (fd_stat(draft.fd, &st) < 0)
 		err = -errno;
 	else
 		*now = st.st_ctim;

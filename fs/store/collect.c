@@ -28,7 +28,7 @@ enum {
 	TICK_NSEC = 20 * 1000 * 1000, /* longer than a tick of any clock */
 	SIGN_OF_LIFE = 4096,	      /* files */
 	NOTE_NAME_SIZE = 32,
-	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
 };
 
 static int complain(struct collect_run *run, int err, const char *what)
@@ -57,7 +57,7 @@ static int visit_all(struct collect_run *run, int parent, const char *name,
 		     visitor *visit)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = openat(parent, name, DIR_FLAGS);
+	int dir = fd_open(parent, name, DIR_FLAGS, 0);
 	struct dirent *entry;
 	int err = 0;
 
@@ -84,7 +84,7 @@ static int visit_all(struct collect_run *run, int parent, const char *name,
 static int drop_intent(struct collect_run *run, int dir, const char *name)
 {
 	struct stat st;
-	bool old = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	bool old = fd_stat_at(dir, name, &st) == 0 &&
 		   age_of(run, &st) > run->options->intents;
 
 	if (run->options->dry_run || (store_is_shared(run->store) && !old) ||
@@ -104,7 +104,7 @@ static bool is_too_late(const struct collect_run *run)
 	struct stat st;
 
 	return store_is_shared(run->store) &&
-	       (fstat(run->collector.fd, &st) < 0 ||
+	       (fd_stat(run->collector.fd, &st) < 0 ||
 		st.st_ctim.tv_sec - run->mark.begun.tv_sec >
 			run->options->intents / 2);
 }
@@ -133,7 +133,7 @@ static bool may_take(const struct collect_run *run, const struct stat *st)
 static int look_at_pack(struct collect_run *run, int dir, const char *name,
 			struct stat *st)
 {
-	if (fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, st) < 0)
 		return errno == ENOENT ? 1 : complain(run, -errno, name);
 	return !S_ISREG(st->st_mode) || !may_take(run, st);
 }
@@ -359,9 +359,8 @@ static void note_collection(struct store *store)
 	char name[NOTE_NAME_SIZE];
 
 	note_name(store, name);
-	fd = openat(store->root, name,
-		    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-		    store->file_mode);
+	fd = fd_open(store->root, name, O_WRONLY | O_CREAT | O_NOFOLLOW,
+		     store->file_mode);
 	if (fd >= 0)
 		(void)futimens(fd, NULL);
 }
@@ -375,7 +374,7 @@ bool collect_is_due(struct store *store, unsigned seconds)
 	if (!store_can_collect(store))
 		return false;
 	note_name(store, name);
-	if (fstatat(store->root, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(store->root, name, &st) < 0)
 		return true;
 	return clock_ask(store, &now) == 0 &&
 	       now.tv_sec - st.st_ctim.tv_sec >= (time_t)seconds;

@@ -46,9 +46,8 @@ static int describe_process(char text[PROCESS_SIZE])
  */
 static bool has_died(const struct store *store)
 {
-	AUTO_CLOSE int fd =
-		openat(store->intents, COLLECTOR_NAME,
-		       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd = fd_open(store->intents, COLLECTOR_NAME,
+				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	char text[ANNOUNCEMENT_SIZE] = "", us[PROCESS_SIZE];
 	size_t size;
 	int pid;
@@ -72,8 +71,7 @@ static bool is_stale(struct store *store, int64_t patience)
 	struct stat st;
 
 	fresh_names(store, store->intents);
-	if (fstatat(store->intents, COLLECTOR_NAME, &st, AT_SYMLINK_NOFOLLOW) <
-	    0)
+	if (fd_stat_at(store->intents, COLLECTOR_NAME, &st) < 0)
 		return errno == ENOENT;
 	if (st.st_size == ENDED_SIZE || has_died(store))
 		return true;
@@ -127,10 +125,9 @@ static int look_at_own(const struct collector *collector)
 	struct stat here, there;
 
 	fresh_names(collector->store, collector->store->intents);
-	if (fstatat(collector->store->intents, COLLECTOR_NAME, &there,
-		    AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(collector->store->intents, COLLECTOR_NAME, &there) < 0)
 		return errno == ENOENT ? -ESTALE : -errno;
-	if (fstat(collector->fd, &here) < 0)
+	if (fd_stat(collector->fd, &here) < 0)
 		return -errno;
 	return here.st_ino == there.st_ino && here.st_dev == there.st_dev
 		       ? 0

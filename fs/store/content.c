@@ -396,7 +396,7 @@ static bool is_at_path(const struct store *store,
 	pack_path(&pack->id, path);
 	if (pack->reused)
 		fresh_path(store, store->packs, path);
-	if (fstatat(store->packs, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(store->packs, path, &st) < 0)
 		return false;
 	now = identity_of(&st);
 	return !pack->reused || identity_same_file(&now, &pack->identity);

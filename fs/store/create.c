@@ -17,7 +17,7 @@
 #include "fs/store/state.h"
 
 enum {
-	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
 	/*
 	 * The directory of a shared store is for its owner to write: whoever
 	 * may write there can give FORMAT and packs/ other names.
@@ -29,7 +29,7 @@ enum {
 static int holds_only(int dir, bool (*fine)(int dir, const char *name))
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
-	AUTO_CLOSE int fd = openat(dir, ".", DIR_FLAGS);
+	AUTO_CLOSE int fd = fd_open(dir, ".", DIR_FLAGS, 0);
 	struct dirent *entry;
 
 	if (fd < 0)
@@ -65,7 +65,7 @@ static bool precedes_format(int dir, const char *name)
 		return true;
 	if (strcmp(name, "tmp") != 0)
 		return false;
-	tmp = openat(dir, name, DIR_FLAGS);
+	tmp = fd_open(dir, name, DIR_FLAGS, 0);
 	return tmp >= 0 && holds_only(tmp, is_draft) == 0;
 }
 
@@ -100,7 +100,7 @@ int create_format(struct store *store, unsigned features,
 		return err;
 	err = store_make_dir(store, store->root, "tmp");
 	if (!err) {
-		tmp = openat(store->root, "tmp", DIR_FLAGS);
+		tmp = fd_open(store->root, "tmp", DIR_FLAGS, 0);
 		err = tmp < 0 ? -errno : 0;
 	}
 	if (!err)

@@ -16,7 +16,7 @@
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-enum { ZFS_MAGIC = 0x2fc12fc1, DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
+enum { ZFS_MAGIC = 0x2fc12fc1, DIR_FLAGS = O_RDONLY | O_DIRECTORY };
 
 bool durable_has_journal(int fd)
 {
@@ -69,10 +69,10 @@ int durable_name(const struct store *store, int dir)
 /* -EXDEV when there is no directory above. */
 static int open_above(int dir, int *above)
 {
-	AUTO_CLOSE int fd = openat(dir, "..", DIR_FLAGS);
+	AUTO_CLOSE int fd = fd_open(dir, "..", DIR_FLAGS, 0);
 	struct stat here, there;
 
-	if (fd < 0 || fstat(dir, &here) < 0 || fstat(fd, &there) < 0)
+	if (fd < 0 || fd_stat(dir, &here) < 0 || fd_stat(fd, &there) < 0)
 		return -errno;
 	if (here.st_ino == there.st_ino && here.st_dev == there.st_dev)
 		return -EXDEV;
@@ -84,7 +84,7 @@ static bool is_space(const struct store *store, int dir)
 {
 	struct stat here, space;
 
-	return fstat(dir, &here) == 0 && fstat(store->space, &space) == 0 &&
+	return fd_stat(dir, &here) == 0 && fd_stat(store->space, &space) == 0 &&
 	       here.st_ino == space.st_ino && here.st_dev == space.st_dev;
 }
 
@@ -95,7 +95,7 @@ int durable_path(const struct store *store, int dir)
 
 	if (store->has_journal)
 		return 0;
-	at = openat(dir, ".", DIR_FLAGS);
+	at = fd_open(dir, ".", DIR_FLAGS, 0);
 	err = at < 0 ? -errno : sync_dir(at);
 	while (!err && !is_space(store, at)) {
 		AUTO_CLOSE int below = take_fd(&at);

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/collect_run.h"
 #include "fs/store/counters.h"
@@ -76,7 +77,7 @@ static bool is_ours(const struct store *store, int dir)
 	struct stat st;
 
 	return !store_is_shared(store) || uid == 0 || uid == store->owner ||
-	       (fstat(dir, &st) == 0 && st.st_uid == uid);
+	       (fd_stat(dir, &st) == 0 && st.st_uid == uid);
 }
 
 static bool fits(void *context, int dir, const char *place)

@@ -103,7 +103,7 @@ static int clear_entry(struct passage *p, int dir, const char *name)
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(st.st_mode))
 		return clear_below(p, dir, name);
@@ -268,8 +268,7 @@ static int move_out(struct passage *p, int parent, const char *base, ino_t ino)
 		drop_note(store, name);
 		return err;
 	}
-	if (fstatat(store->trash, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    st.st_ino != ino)
+	if (fd_stat_at(store->trash, name, &st) < 0 || st.st_ino != ino)
 		p->before = (struct timespec){ 0 };
 	p->leaving->directories++;
 	return clear_out(p, name);
@@ -279,7 +278,7 @@ static bool is_unused_since(int dir, const struct victim *victim)
 {
 	struct stat st;
 
-	return fstat(dir, &st) == 0 && st.st_ino == victim->ino &&
+	return fd_stat(dir, &st) == 0 && st.st_ino == victim->ino &&
 	       st.st_atim.tv_sec == victim->used.tv_sec &&
 	       st.st_atim.tv_nsec == victim->used.tv_nsec;
 }
@@ -315,7 +314,7 @@ static void read_note(struct passage *p, const char *name)
 	ssize_t size;
 
 	snprintf(note, sizeof(note), "%s%s", name, suffix);
-	if (fstatat(store->trash, note, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (fd_stat_at(store->trash, note, &st) < 0 ||
 	    !store_trusts(store, st.st_uid))
 		return;
 	size = readlinkat(store->trash, note, p->path, PATH_MAX);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "fs/fd.h"
 #include "fs/store/fresh.h"
 #include "fs/store/moves.h"
 #include "fs/store/state.h"
@@ -16,7 +17,7 @@ static int inode_of(const struct fd_draft *draft, ino_t *inode)
 {
 	struct stat st;
 
-	if (fstatat(draft->tmp, draft->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(draft->tmp, draft->name, &st) < 0)
 		return -errno;
 	*inode = st.st_ino;
 	return 0;
@@ -110,8 +111,8 @@ static bool is_hidden(const struct store *store, int dir, const char *name)
 {
 	struct stat st;
 
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       !S_ISDIR(st.st_mode) && !store_vouches(store, &st);
+	return fd_stat_at(dir, name, &st) == 0 && !S_ISDIR(st.st_mode) &&
+	       !store_vouches(store, &st);
 }
 
 static int replace_hidden(struct store *store, int dir, const char *name,

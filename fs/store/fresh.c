@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/set_aside.h"
 #include "fs/store/state.h"
@@ -32,7 +33,7 @@ bool fresh_is_needed(int fd)
 
 static void open_once(int dir, const char *path)
 {
-	int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = fd_open(dir, path, O_RDONLY | O_DIRECTORY, 0);
 
 	if (fd >= 0)
 		close(fd);

@@ -6,6 +6,7 @@
 
 #include "codec/arena.h"
 #include "codec/manifest.h"
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/manifest_file.h"
 #include "fs/store/pack_file.h"
@@ -23,7 +24,7 @@ static void add_pack(struct store *store, struct gain *gain,
 	    pack_set_mark(&gain->packs, id, PACK_IS_USED))
 		return;
 	pack_path(id, path);
-	if (fstatat(store->packs, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (fd_stat_at(store->packs, path, &st) == 0)
 		gain->bytes += (uint64_t)st.st_size;
 }
 

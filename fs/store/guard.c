@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/store/collector.h"
 #include "fs/store/fresh.h"
 #include "fs/store/moves.h"
@@ -73,7 +74,7 @@ int guard_begin(struct store *store, int dir, const char *name,
 	int err = -EPERM;
 
 	*guard = (struct guard){ .store = store };
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return -errno;
 	if (S_ISREG(st.st_mode))
 		err = link_manifest(guard, dir, name);

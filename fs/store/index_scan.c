@@ -107,7 +107,7 @@ static int scan_fan(struct store *store, unsigned number, bool fresh)
 	snprintf(name, sizeof(name), "%02x", number);
 	if (fresh)
 		fresh_path(store, store->packs, name);
-	if (fstatat(store->packs, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(store->packs, name, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (is_unchanged(fan, &st))
 		return 0;

@@ -14,10 +14,7 @@
 #include "fs/store/durable.h"
 #include "fs/store/state.h"
 
-enum {
-	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-	OWN_TMP_MODE = 02700
-};
+enum { DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW, OWN_TMP_MODE = 02700 };
 
 /* Directories that nothing keeps open. A full disk could not make them. */
 static const char *const later_parts[] = { "index",	  "stats",
@@ -36,7 +33,7 @@ int layout_choose_modes(struct store *store, unsigned features,
 {
 	struct stat st;
 
-	if (fstat(store->root, &st) < 0)
+	if (fd_stat(store->root, &st) < 0)
 		return reason_give(why, -errno, "cannot stat it: %s",
 				   strerror(errno));
 	store->owner = st.st_uid;
@@ -61,8 +58,8 @@ static int make_dir(int dir, const char *name, mode_t mode)
 
 	if (mkdirat(dir, name, mode) < 0)
 		return errno == EEXIST ? 0 : -errno;
-	fd = openat(dir, name, DIR_FLAGS);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	fd = fd_open(dir, name, DIR_FLAGS, 0);
+	if (fd < 0 || fd_stat(fd, &st) < 0)
 		return -errno;
 	if (st.st_uid != geteuid() || (st.st_mode & 07777) == mode)
 		return 0;
@@ -106,7 +103,7 @@ static int open_empty(void)
 static int open_dir(const struct store *store, int dir, const char *name,
 		    mode_t mode, int *part, const struct reason *why)
 {
-	int fd = openat(dir, name, DIR_FLAGS);
+	int fd = fd_open(dir, name, DIR_FLAGS, 0);
 
 	if (fd < 0 && errno == ENOENT && store->read_only) {
 		fd = open_empty();
@@ -118,7 +115,7 @@ static int open_dir(const struct store *store, int dir, const char *name,
 		if (err)
 			return reason_give(why, err, "cannot make '%s': %s",
 					   name, strerror(-err));
-		fd = openat(dir, name, DIR_FLAGS);
+		fd = fd_open(dir, name, DIR_FLAGS, 0);
 	}
 	if (fd < 0)
 		return reason_give(why, -errno, "cannot open '%s': %s", name,
@@ -149,8 +146,8 @@ static int open_own(const struct store *store, mode_t mode, int *part)
 	err = make_dir(*part, name, mode);
 	if (err)
 		return err;
-	fd = openat(*part, name, DIR_FLAGS);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	fd = fd_open(*part, name, DIR_FLAGS, 0);
+	if (fd < 0 || fd_stat(fd, &st) < 0)
 		return -errno;
 	if (st.st_uid != store->uid)
 		return -EPERM;
@@ -206,7 +203,7 @@ static int open_space(struct store *store, const char *space,
 
 	if (err)
 		return err;
-	if (fstat(store->space, &st) < 0)
+	if (fd_stat(store->space, &st) < 0)
 		return reason_give(why, -errno, "cannot stat '%s': %s", space,
 				   strerror(errno));
 	store->space_mode = st.st_mode & 07777;
@@ -234,7 +231,7 @@ int layout_open(struct store *store, const char *space,
 /* Where it is may not be ours. */
 void layout_keep_name(const struct store *store)
 {
-	AUTO_CLOSE int above = openat(store->root, "..", DIR_FLAGS);
+	AUTO_CLOSE int above = fd_open(store->root, "..", DIR_FLAGS, 0);
 
 	if (above >= 0)
 		(void)durable_name(store, above);

@@ -148,14 +148,14 @@ void lines_end(struct writer *out, size_t start)
 int lines_load(int dir, const char *name, char bytes[LINES_SIZE_MAX],
 	       size_t *size, uid_t *owner)
 {
-	AUTO_CLOSE int fd = openat(
-		dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		fd_open(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	struct stat st;
 	int err;
 
 	if (fd < 0)
 		return errno == ELOOP ? -EFBIG : -errno;
-	if (fstat(fd, &st) < 0)
+	if (fd_stat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_size > LINES_SIZE_MAX)
 		return -EFBIG;

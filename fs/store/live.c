@@ -10,15 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
 
-enum {
-	FANS = 256,
-	BITS = 8,
-	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-};
+enum { FANS = 256, BITS = 8, DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW };
 
 static const struct digest this_pack;
 
@@ -107,7 +104,7 @@ static int note_pack(const struct scan *scan, const struct pack *pack)
 
 	if (err || !scan->lists || pack->table.block_count < 2)
 		return err;
-	if (fstat(pack->fd, &st) < 0)
+	if (fd_stat(pack->fd, &st) < 0)
 		return -errno;
 	if (st.st_uid != scan->store->uid || st.st_ctim.tv_sec >= scan->before)
 		return 0;
@@ -139,7 +136,7 @@ static int visit(const struct scan *scan, int dir, const char *name)
 static int scan_dir(const struct scan *scan, int parent, const char *name)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = openat(parent, name, DIR_FLAGS);
+	int dir = fd_open(parent, name, DIR_FLAGS, 0);
 	struct dirent *entry;
 	int err = 0;
 

@@ -24,8 +24,7 @@ static int open_error(const struct store *store, int dir, const char *name,
 	struct stat st;
 
 	if ((error == EACCES || error == ELOOP || error == ENXIO) &&
-	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    !store_vouches(store, &st))
+	    fd_stat_at(dir, name, &st) == 0 && !store_vouches(store, &st))
 		return -EPERM;
 	return -error;
 }
@@ -54,7 +53,7 @@ static int read_once(const struct store *store, int dir, const char *name,
 		     0);
 	if (fd < 0)
 		return open_error(store, dir, name, errno);
-	if (fstat(fd, st) < 0)
+	if (fd_stat(fd, st) < 0)
 		return -errno;
 	err = check_file(store, st);
 	if (err)

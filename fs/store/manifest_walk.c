@@ -15,7 +15,7 @@ enum {
 	LOOKS = 8,
 	/* Names take more memory than bytes in the manifest. */
 	ARENA_SPARE = 32 * MANIFEST_NAMES_MAX,
-	FILE_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+	FILE_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
 };
 
 static int complain(struct manifest_walk *walk, int dir, const char *name,
@@ -76,7 +76,7 @@ static int read_manifest(struct manifest_walk *walk, int fd,
 
 static int walk_once(struct manifest_walk *walk, int dir, const char *name)
 {
-	AUTO_CLOSE int fd = openat(dir, name, FILE_FLAGS);
+	AUTO_CLOSE int fd = fd_open(dir, name, FILE_FLAGS, 0);
 	struct stat st;
 	struct manifest_spot spot = { .dir = dir, .name = name, .st = &st };
 
@@ -85,7 +85,7 @@ static int walk_once(struct manifest_walk *walk, int dir, const char *name)
 			       ? 0
 			       : complain(walk, dir, name, -errno,
 					  strerror(errno));
-	if (fstat(fd, &st) < 0)
+	if (fd_stat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_size > MANIFEST_MAX)
 		return 0;
@@ -114,7 +114,7 @@ static int walk_entry(struct manifest_walk *walk, int dir,
 		return manifest_walk(walk, dir, name);
 	if (entry->d_type != DT_UNKNOWN)
 		return entry->d_type == DT_REG ? walk_file(walk, dir, name) : 0;
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(st.st_mode))
 		return manifest_walk(walk, dir, name);

@@ -36,7 +36,7 @@ static int walk_entry(struct walk *walk, int dir, const char *name)
 {
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	walk->out->allocated_bytes += (uint64_t)st.st_blocks * BLOCK_UNIT;
 	if (S_ISDIR(st.st_mode)) {

@@ -62,10 +62,10 @@ static int write_record(const struct moves *moves)
 /* On a network file system only what is synchronous is seen by others. */
 static int open_record(struct store *store, const char *name)
 {
-	int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-	int fd = openat(store->intents, name,
-			flags | (store->has_journal ? 0 : O_DSYNC),
-			store->file_mode);
+	int flags = O_RDWR | O_CREAT | O_EXCL;
+	int fd = fd_open(store->intents, name,
+			 flags | (store->has_journal ? 0 : O_DSYNC),
+			 store->file_mode);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -77,7 +77,7 @@ static int has_record(const struct moves *moves)
 
 	if (moves->fd < 0)
 		return 0;
-	return fstat(moves->fd, &st) < 0 ? -errno : st.st_nlink > 0;
+	return fd_stat(moves->fd, &st) < 0 ? -errno : st.st_nlink > 0;
 }
 
 /* A mark that runs meanwhile sees the file go, and is made again. */
@@ -146,8 +146,8 @@ void moves_end(struct store *store)
 
 static int look_at(int dir, const char *name, struct moves_state *state)
 {
-	AUTO_CLOSE int fd = openat(
-		dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		fd_open(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	struct record record;
 	int err;
 
@@ -168,8 +168,7 @@ static int look_at(int dir, const char *name, struct moves_state *state)
 static int look_into(int parent, const char *name, struct moves_state *state)
 {
 	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = openat(parent, name,
-			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int dir = fd_open(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	struct dirent *entry;
 	int err = 0;
 

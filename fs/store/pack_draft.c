@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/random.h"
 #include "fs/store/durable.h"
@@ -190,7 +191,7 @@ int pack_name_durable(const struct store *store, const struct digest *id)
 		return 0;
 	pack_path(id, path);
 	path[FAN_SIZE] = '\0';
-	dir = openat(store->packs, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd_open(store->packs, path, O_RDONLY | O_DIRECTORY, 0);
 	if (dir < 0)
 		return -errno;
 	err = durable_name(store, dir);

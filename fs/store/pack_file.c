@@ -33,8 +33,7 @@ static int open_error(const struct store *store, int dir, const char *name,
 {
 	struct stat st;
 
-	if (error == EACCES &&
-	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (error == EACCES && fd_stat_at(dir, name, &st) == 0 &&
 	    !store_vouches(store, &st))
 		return -ENOENT;
 	return error == ELOOP || error == ENOTDIR || error == ENXIO ? -ENOENT
@@ -50,7 +49,7 @@ static int open_file(struct store *store, int dir, const char *name,
 	pack->fd = fd_open(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (pack->fd < 0)
 		return open_error(store, dir, name, errno);
-	if (fstat(pack->fd, &st) < 0)
+	if (fd_stat(pack->fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || !store_vouches(store, &st))
 		return -ENOENT;
@@ -226,7 +225,7 @@ bool pack_is_current(const struct pack *pack)
 	struct file_identity now;
 	struct stat st;
 
-	if (fstat(pack->fd, &st) < 0 || !st.st_nlink)
+	if (fd_stat(pack->fd, &st) < 0 || !st.st_nlink)
 		return false;
 	now = identity_of(&st);
 	return identity_equal(&now, &pack->identity);

@@ -105,8 +105,8 @@ static int add_place(struct pins *pins, const char *place)
 static int load_record(struct store *store, struct pins *pins, int dir,
 		       const char *name)
 {
-	AUTO_CLOSE int fd = openat(
-		dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		fd_open(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	char place[PLACE_MAX], record[RECORD_PATH_SIZE];
 	struct stat st;
 	int err;
@@ -115,7 +115,7 @@ static int load_record(struct store *store, struct pins *pins, int dir,
 		return errno == ENOENT || errno == ELOOP || errno == EACCES
 			       ? 0
 			       : -errno;
-	if (fstat(fd, &st) < 0)
+	if (fd_stat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || !store_trusts(store, st.st_uid) ||
 	    st.st_size >= PLACE_MAX)
@@ -163,7 +163,7 @@ int pins_load(struct store *store, struct pins *pins)
 	struct stat st;
 	int err = 0;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && is_as_it_was(pins, &st)) {
+	if (fd >= 0 && fd_stat(fd, &st) == 0 && is_as_it_was(pins, &st)) {
 		close(fd);
 		return 0;
 	}

@@ -64,7 +64,7 @@ int probe_file(const struct probe *p, const char *name, char byte)
 
 	if (p->dir < 0)
 		return p->dir;
-	fd = openat(p->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = fd_open(p->dir, name, O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return -errno;
 	err = fd_write_at(fd, &byte, 1, 0);
@@ -98,7 +98,7 @@ static int make_dir(const struct store *store, char name[FD_DRAFT_NAME_SIZE])
 		return err;
 	if (mkdirat(store->tmp, name, 0700) < 0)
 		return -errno;
-	fd = openat(store->tmp, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = fd_open(store->tmp, name, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0) {
 		err = -errno;
 		unlinkat(store->tmp, name, AT_REMOVEDIR);

@@ -26,7 +26,7 @@ static bool make(const struct probe *p, const char *name, char byte)
 /* The byte in the file; 0 when there is none. */
 static char byte_in(int dir, const char *name)
 {
-	AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd = fd_open(dir, name, O_RDONLY, 0);
 	char byte = 0;
 
 	if (fd < 0 || fd_read_at(fd, &byte, 1, 0))
@@ -179,8 +179,7 @@ void probe_link(const struct probe *p, struct ability *a)
 
 void probe_tmpfile(const struct probe *p, struct ability *a)
 {
-	AUTO_CLOSE int fd =
-		openat(p->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	AUTO_CLOSE int fd = fd_open(p->dir, ".", O_TMPFILE | O_RDWR, 0600);
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/probe_state.h"
 #include "fs/store/state.h"
@@ -138,7 +139,7 @@ void probe_ids(const struct probe *p, struct ability *a)
 			    "everywhere on this host");
 		return;
 	}
-	if (fstat(p->store->root, &st) == 0 && st.st_uid == OVERFLOW_ID)
+	if (fd_stat(p->store->root, &st) == 0 && st.st_uid == OVERFLOW_ID)
 		ability_set(a, GRADE_WEAK,
 			    "the owner of the store has no id in this user "
 			    "namespace: what they publish is not served");
@@ -160,8 +161,7 @@ static void judge_part(const struct probe *p, const char *part,
 
 	if (a->grade == GRADE_MISSING)
 		return;
-	if (fstatat(p->store->root, part, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISDIR(st.st_mode))
+	if (fd_stat_at(p->store->root, part, &st) < 0 || !S_ISDIR(st.st_mode))
 		ability_set(a, GRADE_MISSING, "%s is no directory", name);
 	else if (faccessat(p->store->root, part, R_OK | W_OK | X_OK,
 			   AT_EACCESS) < 0)

@@ -55,7 +55,7 @@ static int lock_elsewhere(const struct probe *p)
 	pid_t child = fork();
 
 	if (child == 0) {
-		int fd = openat(p->dir, "flock", O_RDWR | O_CLOEXEC);
+		int fd = fd_open(p->dir, "flock", O_RDWR, 0);
 
 		if (fd < 0)
 			_exit(LOCK_FAILED);
@@ -101,7 +101,7 @@ static int touch(int fd, struct timespec *mtime)
 
 	if (err)
 		return err;
-	if (fstat(fd, &st) < 0)
+	if (fd_stat(fd, &st) < 0)
 		return -errno;
 	*mtime = st.st_mtim;
 	return 0;

@@ -162,8 +162,8 @@ static bool is_expired(const struct fd_draft *draft)
 {
 	struct stat st;
 
-	return draft->fd >= 0 && draft->name[0] && fstat(draft->fd, &st) == 0 &&
-	       !st.st_nlink;
+	return draft->fd >= 0 && draft->name[0] &&
+	       fd_stat(draft->fd, &st) == 0 && !st.st_nlink;
 }
 
 /* What placing it adds to the store. */
@@ -174,7 +174,7 @@ static uint64_t bytes_of(const struct content *content)
 
 	for (const struct pack_draft *draft = content->drafts; draft;
 	     draft = draft->next)
-		if (fstat(draft->file.fd, &st) == 0)
+		if (fd_stat(draft->file.fd, &st) == 0)
 			bytes += (uint64_t)st.st_size;
 	return bytes;
 }
@@ -213,7 +213,7 @@ int publish_manifest(struct store *store, const struct publication *p,
 		err = -ESTALE;
 	if (!err && evicted_has(store, p->dir))
 		err = -ENOENT; /* an evictor has taken the directory */
-	if (!err && fstat(draft.fd, &st) < 0)
+	if (!err && fd_stat(draft.fd, &st) < 0)
 		err = -errno;
 	fd_draft_close(&draft);
 	if (err) {
@@ -387,8 +387,8 @@ static int settle_version(struct store *store, const struct version *v, int fd)
 
 int store_settle(struct store *store, int dir, const char *name)
 {
-	AUTO_CLOSE int fd = openat(
-		dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		fd_open(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	struct version *v;
 	int err = version_load(store, dir, name, &v);
 

@@ -64,8 +64,8 @@ static void write_reason(const struct store *store, const char *name,
 	writer_string(&text, "\nreason: ");
 	writer_string(&text, reason);
 	writer_string(&text, "\n");
-	fd = openat(store->quarantine, reason_name,
-		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, store->file_mode);
+	fd = fd_open(store->quarantine, reason_name,
+		     O_WRONLY | O_CREAT | O_EXCL, store->file_mode);
 	if (fd < 0 || text.err ||
 	    fd_write_at(fd, text.bytes, text.size, 0) != 0)
 		log_event(store->log, LOG_LEVEL_WARNING,
@@ -79,7 +79,7 @@ static bool is_still(int dir, const char *name,
 	struct file_identity now;
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return false;
 	now = identity_of(&st);
 	return by_inode ? identity_same_file(&now, judged)

@@ -96,9 +96,9 @@ int report_read(const struct store *store, int dir, const char *name,
 	char bytes[REPORT_MAX];
 	int err;
 
-	fd = openat(dir, name,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, st) < 0)
+	fd = fd_open(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+		     0);
+	if (fd < 0 || fd_stat(fd, st) < 0)
 		return -errno;
 	err = check_file(store, st);
 	if (!err)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/random.h"
 #include "fs/store/clock.h"
@@ -34,8 +35,8 @@ struct entries {
 
 int reports_open(const struct store *store)
 {
-	int dir = openat(store->root, "stats",
-			 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int dir = fd_open(store->root, "stats",
+			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
 	return dir < 0 ? -errno : dir;
 }
@@ -100,7 +101,7 @@ static int list(int dir, struct entries *entries)
 	struct dirent *dirent;
 	struct entry entry;
 	int err = 0;
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = fd_open(dir, ".", O_RDONLY | O_DIRECTORY, 0);
 
 	*entries = (struct entries){ .count = 0 };
 	if (fd < 0)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/durable.h"
 #include "fs/store/rewrite_state.h"
@@ -61,7 +62,7 @@ static int place_draft(struct rewrite *r)
 		err = pack_draft_place(r->store, draft, true);
 	if (err)
 		return err;
-	if (fstat(draft->file.fd, &st) < 0)
+	if (fd_stat(draft->file.fd, &st) < 0)
 		return -errno;
 	made->identity = identity_of(&st);
 	(void)block_index_add(&r->store->index, &draft->table);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/store/clock.h"
 #include "fs/store/create.h"
 #include "fs/store/durable.h"
@@ -308,7 +309,7 @@ void store_trust_owner(struct store *store)
 {
 	struct stat st;
 
-	if (store->uid == 0 && fstat(store->root, &st) == 0)
+	if (store->uid == 0 && fd_stat(store->root, &st) == 0)
 		store->uid = st.st_uid;
 }
 

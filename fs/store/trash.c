@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "compiler/artifact.h"
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/random.h"
 #include "fs/store/clock.h"
@@ -125,7 +126,7 @@ int trash_delete(struct store *store, int dir, const char *name)
 	size_t size;
 	int err;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return -errno;
 	if (is_worth_keeping(store, name, &st)) {
 		err = place_of(store, dir, place);

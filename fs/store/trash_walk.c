@@ -16,10 +16,7 @@
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
 
-enum {
-	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-	STAMP_MAX = 64
-};
+enum { DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW, STAMP_MAX = 64 };
 
 /*
  * In the trash a directory stands for each component of a path, the last one
@@ -35,7 +32,7 @@ struct walk {
 
 static int open_stream(int parent, const char *name, DIR **stream)
 {
-	int dir = openat(parent, name, DIR_FLAGS);
+	int dir = fd_open(parent, name, DIR_FLAGS, 0);
 
 	if (dir < 0)
 		return -errno;
@@ -52,7 +49,7 @@ static int open_stream(int parent, const char *name, DIR **stream)
 /* 1 for a regular file, 0 for what is another thing or gone, or an errno. */
 static int is_file(int dir, const char *name, struct stat *st)
 {
-	if (fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	return S_ISREG(st->st_mode);
 }

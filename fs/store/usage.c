@@ -49,8 +49,7 @@ static int add_file(int dir, const char *name, uint64_t *bytes)
 {
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISREG(st.st_mode))
+	if (fd_stat_at(dir, name, &st) == 0 && S_ISREG(st.st_mode))
 		*bytes += (uint64_t)st.st_size;
 	return 0;
 }
@@ -59,7 +58,7 @@ static int add_tree(int dir, const char *name, uint64_t *bytes)
 {
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(st.st_mode))
 		return visit_all(dir, name, add_tree, bytes);
@@ -86,7 +85,7 @@ static int look_at(int dir, const char *name, struct usage_part *part)
 	struct stat st;
 	int err = 0;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+	if (fd_stat_at(dir, name, &st) < 0) {
 		err = errno == ENOENT ? 0 : -errno;
 	} else if (!part->settled || part->ino != st.st_ino ||
 		   !is_same_time(&part->mtime, &st.st_mtim)) {
@@ -108,7 +107,7 @@ static bool read_note(struct store *store, int fd, uint64_t *bytes)
 	struct stat st;
 	char *end;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	if (fd_stat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    !store_trusts(store, st.st_uid) || st.st_size >= NOTE_SIZE ||
 	    fd_read_at(fd, text, (size_t)st.st_size, 0))
 		return false;
@@ -139,12 +138,11 @@ static int need_note(struct store *store, struct usage *usage)
 
 static int look_at_note(struct store *store, struct usage *usage)
 {
-	AUTO_CLOSE int fd =
-		openat(store->root, note,
-		       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int fd = fd_open(store->root, note,
+				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	struct stat st;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && usage->noted_ino == st.st_ino &&
+	if (fd >= 0 && fd_stat(fd, &st) == 0 && usage->noted_ino == st.st_ino &&
 	    is_same_time(&usage->noted, &st.st_mtim))
 		return 0;
 	if (fd >= 0 && read_note(store, fd, &usage->manifests)) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/clock.h"
 #include "fs/store/manifest_file.h"
@@ -247,7 +248,7 @@ int version_look(const struct version *v, int dir, const char *name)
 	struct stat st;
 	bool settled;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return is_another(-errno) ? -EAGAIN : -errno;
 	now = identity_of(&st);
 	if (condemned_has(v->store->condemned, &now))

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/blocks.h"
 #include "fs/store/state.h"
@@ -92,7 +93,7 @@ static bool proof_holds(const struct store *store,
 		struct stat st;
 
 		pack_path(&check->proof[i].pack, path);
-		if (fstatat(store->packs, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fd_stat_at(store->packs, path, &st) < 0)
 			return false;
 		now = identity_of(&st);
 		if (!identity_equal(&now, &check->proof[i].identity))
@@ -160,7 +161,7 @@ static bool is_withheld(const struct store *store, const struct digest *id)
 	struct stat st;
 
 	pack_path(id, path);
-	return fstatat(store->packs, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fd_stat_at(store->packs, path, &st) == 0 &&
 	       !store_vouches(store, &st);
 }
 

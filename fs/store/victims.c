@@ -139,7 +139,7 @@ static int see_all(struct walk *walk, DIR *stream, size_t size,
 
 		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 			continue;
-		if (fstatat(dirfd(stream), name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		if (fd_stat_at(dirfd(stream), name, &st) == 0)
 			err = see(walk, dirfd(stream), name, &st, size,
 				  content);
 		walk->path[size] = '\0';
@@ -153,7 +153,7 @@ static int offer_leaf(struct walk *walk, int dir)
 	struct victims *v = walk->victims;
 	struct stat st;
 
-	if (!strchr(walk->path, '/') || fstat(dir, &st) < 0 ||
+	if (!strchr(walk->path, '/') || fd_stat(dir, &st) < 0 ||
 	    (v->fits && !v->fits(v->context, dir, walk->path)))
 		return 0;
 	return victims_offer(v, &st.st_atim, st.st_ino, walk->path);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "codec/digest.h"
+#include "fs/fd.h"
 
 void wounds_init(struct wounds *w)
 {
@@ -23,7 +24,7 @@ static bool wound_at(int dir, const char *name, struct wound *wound)
 {
 	struct stat st;
 
-	if (fstat(dir, &st) < 0)
+	if (fd_stat(dir, &st) < 0)
 		return false;
 	*wound = (struct wound){
 		.device = st.st_dev,

@@ -37,7 +37,8 @@ CASES = [case for case in faulted.CASES
          if not harness.sanitized() or case not in faulted.SLOW]
 
 # EINTR is never seen from these: they are done again.
-DONE_AGAIN = ("pread64", "pwrite64", "fsync", "ftruncate64", "fallocate64")
+DONE_AGAIN = ("pread64", "pwrite64", "fsync", "ftruncate64", "fallocate64", "fstat64",
+              "fstatat64", "openat64")
 
 # Not calls on files, or on what a call that is known has opened.
 OTHER_CALLS = re.compile(
