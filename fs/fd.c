@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "fs/random.h"
@@ -43,6 +44,35 @@ int fd_stat_at(int dir, const char *name, struct stat *st)
 		result = fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW);
 	while (result < 0 && errno == EINTR);
 	return result;
+}
+
+int fd_identify(int fd, struct fd_identity *identity)
+{
+	struct statx st;
+	int result;
+
+	do
+		result = statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME,
+			       &st);
+	while (result < 0 && errno == EINTR);
+	if (result < 0)
+		return -errno;
+	*identity = (struct fd_identity){
+		.device = makedev(st.stx_dev_major, st.stx_dev_minor),
+		.inode = st.stx_ino,
+	};
+	if (st.stx_mask & STATX_BTIME) {
+		identity->birth.tv_sec = st.stx_btime.tv_sec;
+		identity->birth.tv_nsec = st.stx_btime.tv_nsec;
+	}
+	return 0;
+}
+
+bool fd_is_same(const struct fd_identity *a, const struct fd_identity *b)
+{
+	return a->device == b->device && a->inode == b->inode &&
+	       a->birth.tv_sec == b->birth.tv_sec &&
+	       a->birth.tv_nsec == b->birth.tv_nsec;
 }
 
 int fd_sync(int fd)

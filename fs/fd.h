@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 enum { FD_DRAFT_NAME_SIZE = 40, FD_CLAIM_MODE = 0400 };
 
@@ -22,6 +23,16 @@ int fd_open(int dir, const char *name, int flags, mode_t mode);
 /* As fstat(), and as lstat() of a name in `dir`: -1 and errno, never EINTR. */
 int fd_stat(int fd, struct stat *st);
 int fd_stat_at(int dir, const char *name, struct stat *st);
+
+/* Which directory it is, also after its inode number was used again. */
+struct fd_identity {
+	dev_t device;
+	ino_t inode;
+	struct timespec birth; /* 0 where the file system has no such thing */
+};
+
+int fd_identify(int fd, struct fd_identity *identity);
+bool fd_is_same(const struct fd_identity *a, const struct fd_identity *b);
 
 /* fsync(). */
 int fd_sync(int fd);

@@ -9,6 +9,7 @@
 #include "compiler/artifact.h"
 #include "fs/fd.h"
 #include "fs/mount/commit.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/file.h"
 
 static int check_owner(const struct mount *m, const struct stat *st, int set)
@@ -46,11 +47,14 @@ static bool sets_times(int set)
 static int setattr_directory(struct mount *m, struct node *node,
 			     const struct stat *st, int set)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, node);
 	mode_t mode = store_dir_mode(m->store, st->st_mode & 07777);
 	struct timespec times[2];
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", node->directory.fd);
+	if (dir.fd < 0)
+		return dir.fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir.fd);
 	if ((set & FUSE_SET_ATTR_MODE) && chmod(path, mode) < 0)
 		return -errno;
 	times_of(st, set, times);
@@ -59,23 +63,31 @@ static int setattr_directory(struct mount *m, struct node *node,
 	return 0;
 }
 
+static int set_times_at(struct mount *m, const struct place *place,
+			const struct stat *st, int set, struct stat *now)
+{
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, place->parent);
+	struct timespec times[2];
+
+	if (dir.fd < 0)
+		return dir.fd;
+	times_of(st, set, times);
+	if (sets_times(set) &&
+	    utimensat(dir.fd, place->name, times, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return fd_stat_at(dir.fd, place->name, now) < 0 ? -errno : 0;
+}
+
 static int setattr_symlink(struct mount *m, struct node *node,
 			   const struct stat *st, int set)
 {
-	struct timespec times[2];
 	struct stat now;
 	struct place place;
 	int err = node_place(&m->tree, node, &place);
 
 	if (err)
 		return err;
-	times_of(st, set, times);
-	if (sets_times(set) && utimensat(place.parent->directory.fd, place.name,
-					 times, AT_SYMLINK_NOFOLLOW) < 0)
-		err = -errno;
-	if (!err &&
-	    fd_stat_at(place.parent->directory.fd, place.name, &now) < 0)
-		err = -errno;
+	err = set_times_at(m, &place, st, set, &now);
 	if (!err) {
 		tree_lock(&m->tree);
 		node->symlink = now;

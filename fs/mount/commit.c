@@ -11,6 +11,7 @@
 #include "compiler/artifact.h"
 #include "compiler/index.h"
 #include "compiler/readable.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
@@ -41,9 +42,10 @@ static int find_readable_size(const struct scratch_view *view, uint64_t *size)
 
 static bool is_absent(struct mount *m, struct node *directory, const char *name)
 {
-	return hides_has(m, directory, name) ||
-	       (faccessat(directory->directory.fd, name, F_OK,
-			  AT_SYMLINK_NOFOLLOW) < 0 &&
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+
+	return hides_has(m, directory, name) || dir.fd == -ESTALE ||
+	       (faccessat(dir.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 		errno == ENOENT);
 }
 
@@ -54,9 +56,10 @@ static bool is_absent(struct mount *m, struct node *directory, const char *name)
 static void drop_absent(struct mount *m, struct node *directory,
 			struct index_names *names)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	size_t kept = 0;
 
-	fresh_names(m->store, directory->directory.fd);
+	fresh_names(m->store, dir.fd);
 	for (size_t i = 0; i < names->count; i++) {
 		if (names->described[i] &&
 		    is_absent(m, directory, names->names[i]))
@@ -192,8 +195,9 @@ static bool has_content(struct node *node)
 static int publish(struct mount *m, struct node *node, struct findings *f,
 		   bool durable)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, node->parent);
 	struct publication p = {
-		.dir = node->parent->directory.fd,
+		.dir = dir.fd,
 		.name = node->name,
 		.names = (const char *const *)f->names.names,
 		.name_count = f->names.count,
@@ -203,6 +207,8 @@ static int publish(struct mount *m, struct node *node, struct findings *f,
 	struct version *v = NULL;
 	int err;
 
+	if (dir.fd < 0)
+		return dir.fd == -ESTALE ? -ENOENT : dir.fd;
 	fill_meta(node, f, &p.meta);
 	file_set_publishing(m, node, true);
 	err = give_to_store(m, node, &p, &v);
@@ -415,11 +421,11 @@ static void change_meta(const struct change *change, struct manifest_meta *meta)
 }
 
 /* Publishes `old` again, which its name shows, with other attributes. */
-static int republish(struct mount *m, struct node *node, struct version *old,
-		     const struct change *change)
+static int republish(struct mount *m, struct node *node, int dir,
+		     struct version *old, const struct change *change)
 {
 	struct publication p = {
-		.dir = node->parent->directory.fd,
+		.dir = dir,
 		.name = node->name,
 		.content = -1,
 		.meta = *version_meta(old),
@@ -445,22 +451,25 @@ static int republish(struct mount *m, struct node *node, struct version *old,
 static int republish_current(struct mount *m, struct node *node,
 			     const struct change *change, bool by_path)
 {
-	int dir = node->parent->directory.fd;
-	struct version *v = file_version(node);
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, node->parent);
+	struct version *v;
 	int err = -EAGAIN;
 
+	if (dir.fd < 0)
+		return dir.fd == -ESTALE ? -ENOENT : dir.fd;
+	v = file_version(node);
 	while (err == -EAGAIN) {
-		fresh_names(m->store, dir);
-		err = version_look(v, dir, node->name);
+		fresh_names(m->store, dir.fd);
+		err = version_look(v, dir.fd, node->name);
 		if (err == -EAGAIN) {
 			version_put(v);
 			v = NULL;
-			err = by_path ? version_load(m->store, dir, node->name,
-						     &v)
+			err = by_path ? version_load(m->store, dir.fd,
+						     node->name, &v)
 				      : -ENOENT;
 		}
 		if (!err)
-			err = republish(m, node, v, change);
+			err = republish(m, node, dir.fd, v, change);
 	}
 	version_put(v);
 	return err;
@@ -489,13 +498,14 @@ int commit_change(struct mount *m, struct node *node,
 int commit_as(struct mount *m, struct node *node, struct node *directory,
 	      const char *name, bool exclusive, struct version **out)
 {
-	struct publication p = { .dir = directory->directory.fd,
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+	struct publication p = { .dir = dir.fd,
 				 .name = name,
 				 .exclusive = exclusive,
 				 .durable = true };
 	struct findings f = { 0 };
 	struct bytes b;
-	int err = bytes_get(m, node, &b);
+	int err = dir.fd < 0 ? dir.fd : bytes_get(m, node, &b);
 
 	if (err)
 		return err;

@@ -8,6 +8,7 @@
 #include "compiler/artifact.h"
 #include "fs/fd.h"
 #include "fs/mount/control.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/removal.h"
@@ -41,11 +42,14 @@ static int check_absent(struct mount *m, struct node *directory,
 	return -EEXIST;
 }
 
-static bool is_removed(const struct node *directory)
+static bool is_removed(struct mount *m, struct node *directory)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	struct stat st;
 
-	if (fd_stat(directory->directory.fd, &st) < 0)
+	if (dir.fd < 0)
+		return dir.fd == -ESTALE;
+	if (fd_stat(dir.fd, &st) < 0)
 		return errno == ESTALE;
 	return st.st_nlink == 0;
 }
@@ -56,7 +60,7 @@ static int create_private(struct mount *m, struct node *directory,
 {
 	int err = check_absent(m, directory, name, caller);
 
-	if (!err && is_removed(directory))
+	if (!err && is_removed(m, directory))
 		err = -ENOENT;
 	if (err)
 		return err;
@@ -92,13 +96,14 @@ static int publish_new(struct mount *m, struct node *directory,
 static int create_plain(struct mount *m, struct node *directory,
 			const char *name, mode_t mode, struct found *found)
 {
-	struct publication p = { .dir = directory->directory.fd,
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+	struct publication p = { .dir = dir.fd,
 				 .name = name,
 				 .content = -1,
 				 .meta = { .mode = mode & 07777 } };
 	struct version *v = NULL;
 	struct timespec now;
-	int err = file_new_ino(&p.meta.ino);
+	int err = dir.fd < 0 ? dir.fd : file_new_ino(&p.meta.ino);
 
 	if (err)
 		return err;

@@ -6,29 +6,28 @@
 #include <string.h>
 
 #include "codec/digest.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/mount.h"
 
 enum { FIRST_BUCKETS = 64 }; /* a power of two */
 
 struct hidden {
 	struct hidden *next;
-	/* Held: as long as it is open no other gets its inode number. */
-	struct node *directory;
+	struct node *directory; /* held, and kept: see dir.h */
 	char name[];
 };
 
 static uint64_t hash_of(const struct node *directory, const char *name)
 {
-	return check_of(name, strlen(name), directory->directory.inode);
+	return check_of(name, strlen(name),
+			directory->directory.identity.inode);
 }
 
 static bool is_same(const struct hidden *hidden, const struct node *directory,
 		    const char *name)
 {
-	const struct node_directory *a = &hidden->directory->directory;
-	const struct node_directory *b = &directory->directory;
-
-	return a->inode == b->inode && a->device == b->device &&
+	return fd_is_same(&hidden->directory->directory.identity,
+			  &directory->directory.identity) &&
 	       strcmp(hidden->name, name) == 0;
 }
 
@@ -132,6 +131,7 @@ int hides_add(struct mount *m, struct node *directory, const char *name)
 		return -ENOMEM;
 	made->directory = directory;
 	memcpy(made->name, name, size);
+	dir_keep(&m->tree, directory);
 	tree_lock(&m->tree);
 	err = add_locked(&m->hides, &made);
 	tree_unlock(&m->tree);

@@ -9,6 +9,7 @@
 #include "compiler/artifact.h"
 #include "fs/fd.h"
 #include "fs/mount/control.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/rendering.h"
 #include "fs/own.h"
 
@@ -78,23 +79,16 @@ static int add_stored(const struct mount *m, struct listing *l,
 	return err ? err : add(l, name);
 }
 
-static int add_all_stored(const struct mount *m, struct listing *l)
+static int add_all_stored(struct mount *m, struct listing *l)
 {
-	AUTO_CLOSEDIR DIR *dir = NULL;
+	AUTO_CLOSEDIR DIR *dir = dir_stream(&m->tree, l->directory);
 	struct dirent *entry;
 	bool source = false;
 	bool rendering = false;
 	int err = 0;
-	int fd = fd_open_list(l->directory->directory.fd, ".");
 
-	if (fd < 0)
-		return fd;
-	dir = fdopendir(fd);
-	if (!dir) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
+	if (!dir)
+		return -errno;
 	errno = 0;
 	while (!err && (entry = readdir(dir))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))

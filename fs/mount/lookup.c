@@ -8,6 +8,7 @@
 #include "compiler/artifact.h"
 #include "fs/fd.h"
 #include "fs/mount/control.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
@@ -23,39 +24,39 @@ enum {
 
 /* With the tree's lock held: the node of that directory, held; or NULL. */
 static struct node *find_directory(struct mount *m, struct node *directory,
-				   const char *name, const struct stat *st)
+				   const char *name,
+				   const struct fd_identity *identity)
 {
 	struct node *node = tree_find(&m->tree, directory, name);
 
 	if (!node || node->kind != NODE_DIRECTORY ||
-	    node->directory.device != st->st_dev ||
-	    node->directory.inode != st->st_ino)
+	    !fd_is_same(&node->directory.identity, identity))
 		return NULL;
 	return node_hold(node);
 }
 
-static int lookup_directory(struct mount *m, struct node *directory,
+static int lookup_directory(struct mount *m, int dir, struct node *directory,
 			    const char *name, struct node **out)
 {
-	AUTO_CLOSE int fd = -1;
+	AUTO_CLOSE int fd =
+		fd_open(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	struct fd_identity identity;
 	struct node *node;
 	struct node *known;
-	struct stat st;
+	int err = fd < 0 ? -errno : fd_identify(fd, &identity);
 
-	fd = fd_open(directory->directory.fd, name,
-		     O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
-	if (fd < 0 || fd_stat(fd, &st) < 0)
-		return -errno;
+	if (err)
+		return err;
 	node = node_new(&m->tree, NODE_DIRECTORY, directory, name);
 	if (!node)
 		return -ENOMEM;
-	node->directory.device = st.st_dev;
-	node->directory.inode = st.st_ino;
-	node->directory.fd = take_fd(&fd);
+	node->directory.identity = identity;
 	tree_lock(&m->tree);
-	known = find_directory(m, directory, name, &st);
-	if (!known)
+	known = find_directory(m, directory, name, &identity);
+	if (!known) {
 		tree_attach(&m->tree, node);
+		dir_adopt(&m->tree, node, take_fd(&fd));
+	}
 	tree_unlock(&m->tree);
 	if (known)
 		node_drop(&m->tree, node);
@@ -107,8 +108,8 @@ static int lookup_symlink(struct mount *m, struct node *directory,
 }
 
 /* Whether a cached file node shows what its name shows in the store. */
-static bool is_fresh(struct mount *m, struct node *node,
-		     const struct node *directory, const char *name)
+static bool is_fresh(struct mount *m, struct node *node, int dir,
+		     const char *name)
 {
 	struct version *v;
 	bool publishing;
@@ -120,23 +121,23 @@ static bool is_fresh(struct mount *m, struct node *node,
 	if (publishing || file_is_worked_on(node))
 		return true;
 	v = file_version(node);
-	fresh = v && version_is_current(v, directory->directory.fd, name);
+	fresh = v && version_is_current(v, dir, name);
 	version_put(v);
 	return fresh;
 }
 
-static int lookup_file(struct mount *m, struct node *directory,
+static int lookup_file(struct mount *m, int dir, struct node *directory,
 		       const char *name, struct node **out)
 {
 	struct node *node = tree_hold(&m->tree, directory, name, NODE_FILE);
 	struct version *v = NULL;
 	int err;
 
-	if (node && is_fresh(m, node, directory, name)) {
+	if (node && is_fresh(m, node, dir, name)) {
 		*out = node;
 		return 0;
 	}
-	err = version_load(m->store, directory->directory.fd, name, &v);
+	err = version_load(m->store, dir, name, &v);
 	if (!err && node && file_adopt(node, v)) {
 		version_put(v);
 		*out = node;
@@ -163,10 +164,11 @@ bool lookup_bars(const struct mount *m, const char *name,
 int lookup_named(struct mount *m, struct node *directory, const char *name,
 		 struct version **named)
 {
-	int err = hides_has(m, directory, name)
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+	int err = dir.fd < 0 ? dir.fd
+		  : hides_has(m, directory, name)
 			  ? -ENOENT
-			  : version_load(m->store, directory->directory.fd,
-					 name, named);
+			  : version_load(m->store, dir.fd, name, named);
 
 	if (err == -ELOOP)
 		return 0;
@@ -215,23 +217,27 @@ static int lookup_stored(struct mount *m, struct node *directory,
 			 const char *name, struct caller *caller,
 			 struct found *found)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	struct stat st;
 	int err;
 
 	if (hides_has(m, directory, name))
 		return -ENOENT;
-	if (fd_stat_at(directory->directory.fd, name, &st) <
-	    0) /* another host has removed the directory */
+	if (dir.fd < 0)
+		return dir.fd == -ESTALE ? -ENOENT : dir.fd;
+	/* Stale is the directory, when another host has removed it. */
+	if (fd_stat_at(dir.fd, name, &st) < 0)
 		return errno == ESTALE ? -ENOENT : -errno;
 	if (S_ISDIR(st.st_mode)) {
 		found->timeout = TIMEOUT_NONE;
-		return lookup_directory(m, directory, name, &found->node);
+		return lookup_directory(m, dir.fd, directory, name,
+					&found->node);
 	}
 	if (S_ISLNK(st.st_mode) && !store_trusts(m->store, st.st_uid))
 		return -ENOENT;
 	if (S_ISLNK(st.st_mode))
 		return lookup_symlink(m, directory, name, &st, &found->node);
-	err = lookup_file(m, directory, name, &found->node);
+	err = lookup_file(m, dir.fd, directory, name, &found->node);
 	if (err || artifact_kind_of(name) != ARTIFACT_INDEX)
 		return err;
 	found->timeout = TIMEOUT_NONE;
@@ -241,14 +247,21 @@ static int lookup_stored(struct mount *m, struct node *directory,
 	return -ENOENT;
 }
 
+static int verify_in(struct mount *m, struct version *v, struct node *directory,
+		     const char *name)
+{
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+
+	return dir.fd < 0 ? dir.fd : version_verify(m->store, v, dir.fd, name);
+}
+
 int lookup_private(struct mount *m, struct node *directory, const char *name,
 		   struct caller *caller, struct found *found)
 {
 	bool copies = found->node->kind == NODE_FILE;
 	struct version *v = copies ? file_version(found->node) : NULL;
 	struct node *private = NULL;
-	int err = v ? version_verify(m->store, v, directory->directory.fd, name)
-		    : 0;
+	int err = v ? verify_in(m, v, directory, name) : 0;
 
 	if (!err)
 		err = private_begin(m, directory, name, v, 0600, caller,
@@ -276,9 +289,10 @@ static int lookup_shared(struct mount *m, struct node *directory,
 			 const char *name, struct caller *caller,
 			 struct found *found)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	int err = -ENOENT;
 
-	fresh_names(m->store, directory->directory.fd);
+	fresh_names(m->store, dir.fd);
 	if (rendering_is_name(name))
 		err = rendering_lookup(m, directory, caller, &found->node);
 	if (err == -ENOENT)
@@ -319,7 +333,11 @@ int lookup_asked(struct mount *m, struct node *directory, const char *name,
 
 static int stat_directory(struct mount *m, struct node *node, struct stat *st)
 {
-	if (fd_stat(node->directory.fd, st) < 0)
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, node);
+
+	if (dir.fd < 0)
+		return dir.fd;
+	if (fd_stat(dir.fd, st) < 0)
 		return -errno;
 	use_hide(m, node, st);
 	return 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "codec/digest.h"
+#include "fs/descriptors.h"
 #include "fs/fd.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/control.h"
@@ -21,11 +22,13 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 			     .log = store_log(store),
 			     .read_only = store_is_read_only(store),
 			     .uid = uid,
-			     .gid = gid };
+			     .gid = gid,
+			     .lock_limit = descriptors_for(DESCRIPTORS_LOCKS) };
 	root = fd_open(store_refs(store), ".", O_PATH | O_DIRECTORY, 0);
 	if (root < 0)
 		return -errno;
-	err = tree_init(&m->tree, root);
+	err = tree_init(&m->tree, root,
+			descriptors_for(DESCRIPTORS_DIRECTORIES));
 	if (err)
 		return err;
 	take_fd(&root);

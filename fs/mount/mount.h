@@ -44,7 +44,9 @@ struct mount {
 	struct hides hides;
 	uid_t uid; /* the owner that is shown */
 	gid_t gid;
-	struct handle *newest;	 /* of all handles; guarded by tree.lock */
+	struct handle *newest; /* of all handles; guarded by tree.lock */
+	size_t locks;	       /* on directories; guarded by tree.lock */
+	size_t lock_limit;
 	struct node *kept[KEPT]; /* held; unsound private versions, by age;
 				    guarded by tree.lock */
 	struct reporter reporter;

@@ -11,6 +11,7 @@
 #include "fs/fd.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/control.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/removal.h"
@@ -28,16 +29,19 @@ static bool is_directory(int dir, const char *name)
 static int make_directory(struct mount *m, struct node *directory,
 			  const char *name, mode_t mode)
 {
-	int fd = directory->directory.fd;
-	bool hidden = hides_take(m, directory, name);
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+	bool hidden;
 	int err;
 
-	if (hidden && is_directory(fd, name))
+	if (dir.fd < 0)
+		return dir.fd;
+	hidden = hides_take(m, directory, name);
+	if (hidden && is_directory(dir.fd, name))
 		return 0;
 	if (hidden)
 		removal_of_hidden(m, directory, name);
 	mode = store_dir_mode(m->store, mode & 07777);
-	err = mkdirat(fd, name, mode) < 0 ? -errno : 0;
+	err = mkdirat(dir.fd, name, mode) < 0 ? -errno : 0;
 	if (err && hidden)
 		hides_add(m, directory, name);
 	return err;
@@ -56,12 +60,16 @@ int name_mkdir(struct mount *m, struct node *directory, const char *name,
 static int make_symlink(struct mount *m, struct node *directory,
 			const char *name, const char *target)
 {
-	bool hidden = hides_take(m, directory, name);
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+	bool hidden;
 	int err;
 
+	if (dir.fd < 0)
+		return dir.fd;
+	hidden = hides_take(m, directory, name);
 	if (hidden)
 		removal_of_hidden(m, directory, name);
-	err = symlinkat(target, directory->directory.fd, name) < 0 ? -errno : 0;
+	err = symlinkat(target, dir.fd, name) < 0 ? -errno : 0;
 	if (err && hidden)
 		hides_add(m, directory, name);
 	return err;
@@ -78,13 +86,16 @@ int name_symlink(struct mount *m, struct node *directory, const char *name,
 }
 
 /* The symlink may be a stranger's by now. */
-static ssize_t read_link(const struct mount *m, int dir, const char *name,
-			 char *text)
+static ssize_t read_link(struct mount *m, const struct place *place, char *text)
 {
-	AUTO_CLOSE int fd = fd_open(dir, name, O_PATH | O_NOFOLLOW, 0);
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, place->parent);
+	AUTO_CLOSE int fd = -1;
 	struct stat st;
 	ssize_t size;
 
+	if (dir.fd < 0)
+		return dir.fd;
+	fd = fd_open(dir.fd, place->name, O_PATH | O_NOFOLLOW, 0);
 	if (fd < 0 || fd_stat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISLNK(st.st_mode) || !store_trusts(m->store, st.st_uid))
@@ -105,7 +116,7 @@ int name_readlink(struct mount *m, struct node *node, char **target)
 	err = node_place(&m->tree, node, &place);
 	if (err)
 		return err;
-	size = read_link(m, place.parent->directory.fd, place.name, text);
+	size = read_link(m, &place, text);
 	place_free(&m->tree, &place);
 	if (size < 0)
 		return (int)size;
@@ -200,19 +211,12 @@ int name_unlink(struct mount *m, struct node *directory, const char *name,
 static bool shows_nothing(struct mount *m, struct node *directory,
 			  struct caller *caller)
 {
-	AUTO_CLOSEDIR DIR *dir = NULL;
+	AUTO_CLOSEDIR DIR *dir = dir_stream(&m->tree, directory);
 	struct dirent *entry;
 	bool nothing = true;
-	int fd = fd_open(directory->directory.fd, ".", O_RDONLY | O_DIRECTORY,
-			 0);
 
-	if (fd < 0)
+	if (!dir)
 		return false;
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return false;
-	}
 	while (nothing && (errno = 0, entry = readdir(dir))) {
 		struct found found;
 		int err;
@@ -243,21 +247,14 @@ static bool is_remainder(struct mount *m, struct node *directory,
 static void clear_remainders(struct mount *m, struct node *directory,
 			     struct caller *caller)
 {
-	AUTO_CLOSEDIR DIR *dir = NULL;
+	AUTO_CLOSEDIR DIR *dir = dir_stream(&m->tree, directory);
 	struct dirent *entry;
-	int fd = fd_open(directory->directory.fd, ".", O_RDONLY | O_DIRECTORY,
-			 0);
 
-	if (fd < 0)
+	if (!dir)
 		return;
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return;
-	}
 	while ((entry = readdir(dir)))
 		if (is_remainder(m, directory, entry->d_name, caller))
-			unlinkat(fd, entry->d_name, 0);
+			unlinkat(dirfd(dir), entry->d_name, 0);
 }
 
 static void detach_directory(struct mount *m, struct node *node)

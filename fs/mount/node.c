@@ -6,6 +6,7 @@
 
 #include "codec/digest.h"
 #include "fs/fd.h"
+#include "fs/mount/dir.h"
 #include "fs/own.h"
 
 enum {
@@ -202,11 +203,11 @@ static void free_file(struct node_file *file)
 	free(file->text);
 }
 
-static void node_free(struct node *node)
+static void node_free(struct tree *tree, struct node *node)
 {
 	switch (node->kind) {
 	case NODE_DIRECTORY:
-		own_close(&node->directory.fd);
+		dir_forget(tree, node);
 		own_close(&node->directory.lock);
 		version_put(node->directory.hidden);
 		break;
@@ -234,7 +235,7 @@ static void release(struct tree *tree, struct node *node)
 
 		tree_detach(tree, node);
 		delist(tree, node);
-		node_free(node);
+		node_free(tree, node);
 		if (parent)
 			parent->holds--;
 		node = parent;
@@ -303,13 +304,15 @@ void place_free(struct tree *tree, struct place *place)
 	*place = (struct place){ 0 };
 }
 
-int tree_init(struct tree *tree, int root)
+int tree_init(struct tree *tree, int root, size_t open_limit)
 {
-	struct stat st;
+	struct fd_identity identity;
+	int err = fd_identify(root, &identity);
 
-	*tree = (struct tree){ .bucket_count = FIRST_BUCKETS };
-	if (fd_stat(root, &st) < 0)
-		return -errno;
+	*tree = (struct tree){ .bucket_count = FIRST_BUCKETS,
+			       .open_limit = open_limit };
+	if (err)
+		return err;
 	pthread_mutex_init(&tree->lock, NULL);
 	tree->buckets = calloc(tree->bucket_count, sizeof(struct node *));
 	tree->root = node_new(tree, NODE_DIRECTORY, NULL, "");
@@ -317,9 +320,9 @@ int tree_init(struct tree *tree, int root)
 		tree_free(tree);
 		return -ENOMEM;
 	}
-	tree->root->directory.fd = root;
-	tree->root->directory.device = st.st_dev;
-	tree->root->directory.inode = st.st_ino;
+	tree->root->directory.identity = identity;
+	tree->root->directory.uses = 1; /* it has no place to be found at */
+	dir_adopt(tree, tree->root, root);
 	return 0;
 }
 
@@ -330,7 +333,7 @@ void tree_free(struct tree *tree)
 	while (node) {
 		struct node *older = node->older;
 
-		node_free(node);
+		node_free(tree, node);
 		node = older;
 	}
 	free(tree->buckets);

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "fs/fd.h"
 #include "fs/mount/process.h"
 #include "fs/mount/scratch.h"
 #include "fs/store/version.h"
@@ -57,9 +58,11 @@ struct insider {
 
 /* What a directory node has beside its name. Guarded by the tree's lock. */
 struct node_directory {
-	int fd; /* O_PATH, constant */
-	dev_t device;
-	ino_t inode;
+	struct fd_identity identity; /* constant */
+	int fd;			     /* O_PATH, or -1: see dir.h */
+	unsigned uses;		     /* of that */
+	struct node *newer_open; /* among the open ones, by their last use */
+	struct node *older_open;
 	struct node *privates; /* the private versions of its names */
 	struct insider insiders[INSIDERS]; /* the last ones */
 	unsigned insider_count;
@@ -129,12 +132,19 @@ struct tree {
 	struct node **buckets; /* attached nodes other than private ones */
 	size_t bucket_count;
 	size_t count;
-	struct node *newest; /* of all nodes */
-	uint64_t clock;	     /* counts answers, to tell which came first */
+	struct node *newest;	  /* of all nodes */
+	uint64_t clock;		  /* counts answers, to tell which came first */
+	struct node *newest_open; /* of the directories: see dir.h */
+	struct node *oldest_open;
+	size_t open_count;
+	size_t open_limit;
 };
 
-/* `root` is the descriptor of the root directory, owned by the tree after. */
-int tree_init(struct tree *tree, int root);
+/*
+ * `root` is the descriptor of the root directory, owned by the tree after.
+ * `open_limit` is how many directories may be kept open.
+ */
+int tree_init(struct tree *tree, int root, size_t open_limit);
 /* Frees every node. Nothing may use the tree any more. */
 void tree_free(struct tree *tree);
 

@@ -12,6 +12,7 @@
 #include "fs/mount/commit.h"
 #include "fs/mount/control.h"
 #include "fs/mount/create.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/file.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/private.h"
@@ -112,17 +113,17 @@ static bool has_private(struct mount *m, const struct place *place,
 static int verify_named(struct mount *m, const struct place *place,
 			const struct version *v)
 {
-	int dir = place->parent->directory.fd;
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, place->parent);
 	size_t count;
 	const char *const *names = version_names(v, &count);
-	int err = 0;
+	int err = dir.fd < 0 ? dir.fd : 0;
 
 	for (size_t i = 0; i < count && !err; i++) {
 		struct version *named = NULL;
 
 		err = lookup_named(m, place->parent, names[i], &named);
 		if (!err && named)
-			err = version_verify(m->store, named, dir, names[i]);
+			err = version_verify(m->store, named, dir.fd, names[i]);
 		version_put(named);
 	}
 	return err;
@@ -140,15 +141,18 @@ static int bar(struct mount *m, const char *name)
 static int verify(struct mount *m, struct node *node, const struct place *place,
 		  struct version **held)
 {
-	struct version *v = file_version(node);
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, place->parent);
+	struct version *v;
 	int err;
 
+	if (dir.fd < 0)
+		return dir.fd;
+	v = file_version(node);
 	if (!v)
 		return -ENOENT;
 	err = lookup_bars(m, place->name, v)
 		      ? bar(m, place->name)
-		      : version_verify(m->store, v, place->parent->directory.fd,
-				       place->name);
+		      : version_verify(m->store, v, dir.fd, place->name);
 	if (!err && artifact_kind_of(place->name) == ARTIFACT_INDEX)
 		err = verify_named(m, place, v);
 	if (!err)
@@ -168,11 +172,13 @@ static void drop_held(struct mount *m, struct version *held)
 	version_put(held);
 }
 
-static bool is_current(struct node *node, const struct place *place)
+static bool is_current(struct mount *m, struct node *node,
+		       const struct place *place)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, place->parent);
 	struct version *v = file_version(node);
-	bool current = v && version_is_current(v, place->parent->directory.fd,
-					       place->name);
+	bool current =
+		v && dir.fd >= 0 && version_is_current(v, dir.fd, place->name);
 
 	version_put(v);
 	return current;
@@ -191,7 +197,7 @@ static int open_published(struct mount *m, struct node *node, int flags,
 	int err = 0;
 
 	if (!tree_is_attached(&m->tree, node) || !file_is_worked_on(node)) {
-		if (!repeated && !is_current(node, place))
+		if (!repeated && !is_current(m, node, place))
 			err = -ESTALE;
 		else
 			err = verify(m, node, place, &held);
@@ -208,12 +214,14 @@ static int open_published(struct mount *m, struct node *node, int flags,
 	return err;
 }
 
-static bool is_shown(const struct node *node, const struct place *place)
+static bool is_shown(struct mount *m, const struct node *node,
+		     const struct place *place)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, place->parent);
 	const struct version *source = node->file.version;
 
-	return source && version_is_current(source, place->parent->directory.fd,
-					    RENDERING_SOURCE);
+	return source && dir.fd >= 0 &&
+	       version_is_current(source, dir.fd, RENDERING_SOURCE);
 }
 
 static int open_rendering(struct mount *m, struct node *node, int flags,
@@ -224,7 +232,7 @@ static int open_rendering(struct mount *m, struct node *node, int flags,
 
 	if (!node->file.version)
 		rendering_forget(m, place->parent);
-	if (!repeated && !is_shown(node, place))
+	if (!repeated && !is_shown(m, node, place))
 		err = -ENOENT;
 	else
 		err = rendering_open(m, node, place->parent);
@@ -236,6 +244,13 @@ static int open_rendering(struct mount *m, struct node *node, int flags,
 	if (err)
 		rendering_close(node);
 	return err;
+}
+
+static void fresh_in(struct mount *m, struct node *directory)
+{
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+
+	fresh_names(m->store, dir.fd);
 }
 
 /*
@@ -251,7 +266,7 @@ static int open_shared(struct mount *m, struct node *node, int flags,
 	bool apart = node->kind == NODE_READABLE ||
 		     artifact_kind_of(place->name) != ARTIFACT_NONE;
 
-	fresh_names(m->store, place->parent->directory.fd);
+	fresh_in(m, place->parent);
 	if (flags_write(flags) && apart)
 		return retried == RETRIED_SAME
 			       ? -ETXTBSY

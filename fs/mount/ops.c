@@ -10,6 +10,7 @@
 #include "fs/fd.h"
 #include "fs/mount/attr.h"
 #include "fs/mount/create.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/listing.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/names.h"
@@ -411,17 +412,14 @@ static void op_releasedir(fuse_req_t req, fuse_ino_t ino,
 static void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 			struct fuse_file_info *fi)
 {
-	AUTO_CLOSE int fd = -1;
-	const struct node *node = node_of(req, ino);
+	struct node *node = node_of(req, ino);
+	int err = node->kind == NODE_CONTROL
+			  ? 0
+			  : dir_sync(&mount_of(req)->tree, node);
 
 	(void)datasync;
 	(void)fi;
-	if (node->kind == NODE_CONTROL) {
-		fuse_reply_err(req, 0);
-		return;
-	}
-	fd = fd_open(node->directory.fd, ".", O_RDONLY | O_DIRECTORY, 0);
-	reply_done(req, fd < 0 ? -errno : fd_sync(fd), "sync", ino, NULL);
+	reply_done(req, err, "sync", ino, NULL);
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)

@@ -5,41 +5,49 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "fs/mount/dir.h"
 #include "fs/store/trash.h"
 
 static int hide(struct mount *m, struct node *directory, const char *name)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+
+	if (dir.fd < 0)
+		return dir.fd;
 	if (hides_has(m, directory, name))
 		return -ENOENT;
-	if (faccessat(directory->directory.fd, name, F_OK,
-		      AT_SYMLINK_NOFOLLOW) < 0)
+	if (faccessat(dir.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	return hides_add(m, directory, name);
 }
 
 int removal_of_file(struct mount *m, struct node *directory, const char *name)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+
 	if (m->hides.used)
 		return hide(m, directory, name);
-	return trash_delete(m->store, directory->directory.fd, name);
+	return dir.fd < 0 ? dir.fd : trash_delete(m->store, dir.fd, name);
 }
 
 int removal_of_directory(struct mount *m, struct node *directory,
 			 const char *name)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+
 	if (m->hides.used)
 		return hide(m, directory, name);
-	return unlinkat(directory->directory.fd, name, AT_REMOVEDIR) < 0
-		       ? -errno
-		       : 0;
+	if (dir.fd < 0)
+		return dir.fd;
+	return unlinkat(dir.fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
 int removal_of_hidden(struct mount *m, struct node *directory, const char *name)
 {
-	int fd = directory->directory.fd;
-	int err = trash_delete(m->store, fd, name);
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+	int err = dir.fd < 0 ? dir.fd : trash_delete(m->store, dir.fd, name);
 
 	if (err != -EISDIR)
 		return err;
-	return unlinkat(fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+	return unlinkat(dir.fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }

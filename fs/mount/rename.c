@@ -9,6 +9,7 @@
 #include "compiler/artifact.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/control.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/file.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/names.h"
@@ -31,8 +32,13 @@ struct renaming {
 
 static int rename_stored(const struct renaming *r)
 {
-	return store_rename(r->m->store, r->from.directory->directory.fd,
-			    r->from.name, r->to.directory->directory.fd,
+	AUTO_DIR struct dir_use from =
+		dir_begin(&r->m->tree, r->from.directory);
+	AUTO_DIR struct dir_use to = dir_begin(&r->m->tree, r->to.directory);
+
+	if (from.fd < 0 || to.fd < 0)
+		return from.fd < 0 ? from.fd : to.fd;
+	return store_rename(r->m->store, from.fd, r->from.name, to.fd,
 			    r->to.name, r->flags);
 }
 
@@ -71,16 +77,19 @@ static bool needs_judging(const struct renaming *r)
 /* Unless somebody has published there since. */
 static int unlink_renamed(const struct renaming *r)
 {
-	int dir = r->from.directory->directory.fd;
-	struct version *v = file_version(r->node);
+	AUTO_DIR struct dir_use dir = dir_begin(&r->m->tree, r->from.directory);
+	struct version *v;
 	int err;
 
-	fresh_names(r->m->store, dir);
+	if (dir.fd < 0)
+		return dir.fd;
+	v = file_version(r->node);
+	fresh_names(r->m->store, dir.fd);
 	store_names_lock(r->m->store);
-	err = version_look(v, dir, r->from.name);
-	if (err == -EAGAIN && version_is_shown(v, dir, r->from.name))
+	err = version_look(v, dir.fd, r->from.name);
+	if (err == -EAGAIN && version_is_shown(v, dir.fd, r->from.name))
 		err = 0;
-	if (!err && unlinkat(dir, r->from.name, 0) < 0)
+	if (!err && unlinkat(dir.fd, r->from.name, 0) < 0)
 		err = -errno;
 	store_names_unlock(r->m->store);
 	version_put(v);
@@ -133,9 +142,11 @@ static bool is_split(const struct renaming *r)
  */
 static void reload(const struct renaming *r)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&r->m->tree, r->to.directory);
 	struct version *v = NULL;
-	int err = version_load(r->m->store, r->to.directory->directory.fd,
-			       r->to.name, &v);
+	int err = dir.fd < 0
+			  ? dir.fd
+			  : version_load(r->m->store, dir.fd, r->to.name, &v);
 	bool adopted = !err && !is_split(r) && file_adopt(r->node, v);
 
 	version_put(v);
@@ -149,10 +160,12 @@ static void reload(const struct renaming *r)
 /* What is replaced is lost only for what replaces it. */
 static int settle(const struct renaming *r)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&r->m->tree, r->from.directory);
+
 	if (!has_writing(r->replaced) || file_is_empty(r->replaced))
 		return 0;
-	return store_settle(r->m->store, r->from.directory->directory.fd,
-			    r->from.name);
+	return dir.fd < 0 ? dir.fd
+			  : store_settle(r->m->store, dir.fd, r->from.name);
 }
 
 static int rename_published(const struct renaming *r)

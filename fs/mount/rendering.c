@@ -6,6 +6,7 @@
 
 #include "compiler/readable.h"
 #include "fs/mount/commit.h"
+#include "fs/mount/dir.h"
 #include "fs/mount/file.h"
 #include "fs/own.h"
 
@@ -24,6 +25,14 @@ bool rendering_is_name(const char *name)
 	return strcmp(name, RENDERING_NAME) == 0;
 }
 
+static bool is_current(struct mount *m, const struct version *v,
+		       struct node *directory)
+{
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+
+	return dir.fd >= 0 && version_is_current(v, dir.fd, RENDERING_SOURCE);
+}
+
 /* The version of a cached node, when it still is what the name shows. */
 static struct version *cached_source(struct mount *m, struct node *directory)
 {
@@ -35,8 +44,7 @@ static struct version *cached_source(struct mount *m, struct node *directory)
 	if (node && node->kind == NODE_FILE)
 		v = file_version(node);
 	tree_unlock(&m->tree);
-	if (v &&
-	    !version_is_current(v, directory->directory.fd, RENDERING_SOURCE)) {
+	if (v && !is_current(m, v, directory)) {
 		version_put(v);
 		v = NULL;
 	}
@@ -46,21 +54,24 @@ static struct version *cached_source(struct mount *m, struct node *directory)
 int rendering_source(struct mount *m, struct node *directory,
 		     struct version **out)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	int err;
 
+	if (dir.fd < 0)
+		return dir.fd;
 	if (hides_has(m, directory, RENDERING_SOURCE))
 		return -ENOENT;
 	*out = cached_source(m, directory);
 	if (*out)
 		return 0;
-	err = version_load(m->store, directory->directory.fd, RENDERING_SOURCE,
-			   out);
+	err = version_load(m->store, dir.fd, RENDERING_SOURCE, out);
 	/* A directory, or a symlink, of that name has no rendering. */
 	return err == -EISDIR || err == -ELOOP || err == -ENXIO ? -ENOENT : err;
 }
 
 static bool is_hidden(struct mount *m, struct node *directory)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	struct version *hidden;
 	bool is;
 
@@ -69,8 +80,7 @@ static bool is_hidden(struct mount *m, struct node *directory)
 	if (hidden)
 		version_get(hidden);
 	tree_unlock(&m->tree);
-	is = hidden && version_is_shown(hidden, directory->directory.fd,
-					RENDERING_SOURCE);
+	is = hidden && version_is_shown(hidden, dir.fd, RENDERING_SOURCE);
 	version_put(hidden);
 	return is;
 }
@@ -145,10 +155,8 @@ static struct node *cached_node(struct mount *m, struct node *directory)
 	struct node *node =
 		tree_hold(&m->tree, directory, RENDERING_NAME, NODE_READABLE);
 
-	if (!node ||
-	    (node->file.version &&
-	     version_is_current(node->file.version, directory->directory.fd,
-				RENDERING_SOURCE)))
+	if (!node || (node->file.version &&
+		      is_current(m, node->file.version, directory)))
 		return node;
 	node_drop(&m->tree, node);
 	return NULL;
@@ -268,12 +276,13 @@ static int need_text(struct mount *m, struct node_file *file)
 
 int rendering_open(struct mount *m, struct node *node, struct node *directory)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	struct node_file *file = &node->file;
-	int err = -ENOENT;
+	int err = dir.fd < 0 ? dir.fd : -ENOENT;
 
-	if (file->version)
-		err = version_verify(m->store, file->version,
-				     directory->directory.fd, RENDERING_SOURCE);
+	if (dir.fd >= 0 && file->version)
+		err = version_verify(m->store, file->version, dir.fd,
+				     RENDERING_SOURCE);
 	if (err)
 		return err;
 	pthread_mutex_lock(&node->lock);
@@ -341,6 +350,7 @@ int rendering_unlink(struct mount *m, struct node *directory)
  */
 void rendering_published(struct mount *m, struct node *directory)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	struct node *stored =
 		tree_hold(&m->tree, directory, RENDERING_NAME, NODE_FILE);
 
@@ -348,7 +358,7 @@ void rendering_published(struct mount *m, struct node *directory)
 		commit_abandon(m, stored, NULL);
 	node_drop(&m->tree, stored);
 	set_hidden(m, directory, NULL, false);
-	unlinkat(directory->directory.fd, RENDERING_NAME, 0);
+	unlinkat(dir.fd, RENDERING_NAME, 0);
 	hides_take(m, directory, RENDERING_NAME);
 }
 

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "fs/fd.h"
+#include "fs/mount/dir.h"
 #include "fs/own.h"
 
 /* The lock is of what is opened here: that of the node is an O_PATH. */
-static int lock_directory(const struct node *directory)
+static int lock_directory(struct mount *m, struct node *directory)
 {
-	int fd = fd_open_list(directory->directory.fd, ".");
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
+	int fd = dir.fd < 0 ? -1 : fd_open_list(dir.fd, ".");
 
 	if (fd >= 0)
 		(void)flock(fd, LOCK_SH | LOCK_NB);
@@ -29,14 +31,16 @@ void use_begin(struct mount *m, struct node *directory)
 		return;
 	d = &directory->directory;
 	tree_lock(&m->tree);
-	first = d->users++ == 0;
+	first = d->users++ == 0 && m->locks < m->lock_limit;
 	tree_unlock(&m->tree);
 	if (!first)
 		return;
-	fd = lock_directory(directory);
+	fd = lock_directory(m, directory);
 	tree_lock(&m->tree);
-	if (d->users && d->lock < 0)
+	if (d->users && d->lock < 0 && fd >= 0) {
 		d->lock = take_fd(&fd);
+		m->locks++;
+	}
 	tree_unlock(&m->tree);
 }
 
@@ -49,8 +53,10 @@ void use_end(struct mount *m, struct node *directory)
 		return;
 	d = &directory->directory;
 	tree_lock(&m->tree);
-	if (--d->users == 0)
+	if (--d->users == 0 && d->lock >= 0) {
 		fd = take_fd(&d->lock);
+		m->locks--;
+	}
 	tree_unlock(&m->tree);
 }
 
@@ -76,9 +82,13 @@ void use_note(struct mount *m, struct node *directory)
 {
 	const struct timespec times[] = { { .tv_nsec = UTIME_NOW },
 					  { .tv_nsec = UTIME_OMIT } };
+	AUTO_DIR struct dir_use dir = { .node = NULL };
 
-	if (!m->read_only && is_due(m, directory))
-		(void)utimensat(directory->directory.fd, ".", times, 0);
+	if (m->read_only || !is_due(m, directory))
+		return;
+	dir = dir_begin(&m->tree, directory);
+	if (dir.fd >= 0)
+		(void)utimensat(dir.fd, ".", times, 0);
 }
 
 static bool is_same(const struct timespec *a, const struct timespec *b)
@@ -102,12 +112,16 @@ void use_hide(struct mount *m, struct node *directory, struct stat *st)
 	tree_unlock(&m->tree);
 }
 
-static int make_in(int parent, const struct node *directory, const char *name)
+static int make_in(struct mount *m, int parent, struct node *directory,
+		   const char *name)
 {
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	struct stat st;
 	int fd;
 
-	if (fd_stat(directory->directory.fd, &st) < 0)
+	if (dir.fd < 0)
+		return dir.fd;
+	if (fd_stat(dir.fd, &st) < 0)
 		return -errno;
 	if (mkdirat(parent, name, st.st_mode & 07777) < 0 && errno != EEXIST)
 		return -errno;
@@ -126,10 +140,11 @@ int use_make_again(struct mount *m, struct node *directory)
 	if (place.parent) {
 		parent = use_make_again(m, place.parent);
 		fd = parent < 0 ? parent
-				: make_in(parent, directory, place.name);
+				: make_in(m, parent, directory, place.name);
 	} else {
-		fd = fd_open(directory->directory.fd, ".", O_PATH | O_DIRECTORY,
-			     0);
+		AUTO_DIR struct dir_use root = dir_begin(&m->tree, directory);
+
+		fd = fd_open(root.fd, ".", O_PATH | O_DIRECTORY, 0);
 		fd = fd < 0 ? -errno : fd;
 	}
 	place_free(&m->tree, &place);

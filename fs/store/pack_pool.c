@@ -3,28 +3,20 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "fs/descriptors.h"
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
 
-enum { COUNT_MAX = 256, COUNT_MIN = 8, MEMORY_MAX = 32 * 1024 * 1024 };
+enum { MEMORY_MAX = 32 * 1024 * 1024 };
 
 int pack_pool_init(struct pack_pool *pool)
 {
-	struct rlimit files;
-	int err;
-
-	*pool = (struct pack_pool){ .count_limit = COUNT_MAX };
-	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-		files.rlim_cur = 4 * COUNT_MIN;
-	if (files.rlim_cur / 4 < COUNT_MAX)
-		pool->count_limit = files.rlim_cur / 4;
-	pool->held_limit = files.rlim_cur / 2;
-	if (pool->count_limit < COUNT_MIN)
-		pool->count_limit = COUNT_MIN;
-	err = pthread_mutex_init(&pool->lock, NULL);
-	return -err;
+	*pool = (struct pack_pool){
+		.count_limit = descriptors_for(DESCRIPTORS_PACKS),
+		.held_limit = descriptors_for(DESCRIPTORS_HELD),
+	};
+	return -pthread_mutex_init(&pool->lock, NULL);
 }
 
 /* Pack ids are random, so any of their bits will do. */

@@ -40,9 +40,7 @@ int pack_pool_get(struct store *store, const struct digest *id, bool fresh,
 		  struct pack **out);
 void pack_pool_put(struct store *store, struct pack *pack);
 
-/* Whether many more packs may be kept open; half of the descriptors are
- * others'.
- */
+/* Whether more packs may be kept open for those who hold them. */
 bool pack_pool_has_room(struct pack_pool *pool);
 
 /* Closes what nobody uses, to have descriptors and memory for others. */

@@ -10,13 +10,15 @@
 
 #include <cmocka.h>
 
+enum { OPEN_LIMIT = 4 };
+
 static int set_up(void **state)
 {
 	static struct tree tree;
 	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	*state = &tree;
-	return tree_init(&tree, root);
+	return tree_init(&tree, root, OPEN_LIMIT);
 }
 
 static int tear_down(void **state)
