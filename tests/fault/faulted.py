@@ -477,7 +477,11 @@ class Doctor(Command):
 
 
 class Create(Command):
-    """A mount that makes its store, is used, and ends."""
+    """A mount that makes its store, is used, and ends.
+
+    ESTALE says that another host has removed the directory, which clients get as
+    ENOENT; the log says no more.
+    """
 
     def prepare(self):
         self.mount = self.world.new_mount(self.number)
@@ -502,8 +506,8 @@ class Create(Command):
             if mount.process.poll() is not None:
                 raise AssertionError(mount.log_text()) from error
             status = 1
-            if error.errno == errno.ESTALE:  # which is for clients, not the log
-                told = str(error)
+            if error.errno == errno.ENOENT:
+                told = f"{error}: as when the {os.strerror(errno.ESTALE)}"
         finally:
             mount.discard()
         return types.SimpleNamespace(returncode=status, stdout=b"",
