@@ -30,7 +30,7 @@ int fd_stat(int fd, struct stat *st)
 	int result;
 
 	do
-		result = fstat(fd, st);
+		result = fd_stat(fd, st);
 	while (result < 0 && errno == EINTR);
 	return result;
 }
@@ -40,7 +40,7 @@ int fd_stat_at(int dir, const char *name, struct stat *st)
 	int result;
 
 	do
-		result = fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW);
+		result = fd_stat_at(dir, name, st);
 	while (result < 0 && errno == EINTR);
 	return result;
 }

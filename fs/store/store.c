@@ -160,6 +160,7 @@ static int open_all(struct store *store, const char *path,
 	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
 	moves_init(&store->moves);
+	store->exchanges.fd = -1;
 	leases_init(&store->leases);
 	wounds_init(&store->wounds);
 	room_init(&store->room);
@@ -206,6 +207,7 @@ void store_close(struct store *store)
 {
 	leases_free(&store->leases);
 	moves_free(store);
+	exchange_file_free(store);
 	room_free(&store->room);
 	wounds_free(&store->wounds);
 	block_index_free(&store->index);
