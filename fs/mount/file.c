@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 int file_new_ino(uint64_t *ino)
 {
@@ -259,6 +260,45 @@ int file_resize(struct mount *m, struct node *node, uint64_t size)
 
 	pthread_rwlock_wrlock(&node->writing);
 	err = file_resize_locked(m, node, size);
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
+int file_allocate(struct mount *m, struct node *node, int mode, uint64_t offset,
+		  uint64_t size)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&node->writing);
+	err = need_work(m, node, false);
+	if (!err)
+		err = scratch_allocate(work_of(node), mode, offset, size);
+	if (!err)
+		touch(node);
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
+static int seek_published(struct node *node, uint64_t offset, int whence,
+			  uint64_t *at)
+{
+	uint64_t size;
+	int err = file_size(node, &size);
+
+	if (!err && offset >= size)
+		err = -ENXIO;
+	if (!err)
+		*at = whence == SEEK_DATA ? offset : size;
+	return err;
+}
+
+int file_seek(struct node *node, uint64_t offset, int whence, uint64_t *at)
+{
+	int err;
+
+	pthread_rwlock_rdlock(&node->writing);
+	err = work_of(node) ? scratch_seek(work_of(node), offset, whence, at)
+			    : seek_published(node, offset, whence, at);
 	pthread_rwlock_unlock(&node->writing);
 	return err;
 }

@@ -41,6 +41,14 @@ int file_append(struct mount *m, struct node *node, const void *bytes,
 int file_resize(struct mount *m, struct node *node, uint64_t size);
 /* The same with node.writing held alone. */
 int file_resize_locked(struct mount *m, struct node *node, uint64_t size);
+/* As fallocate(2). */
+int file_allocate(struct mount *m, struct node *node, int mode, uint64_t offset,
+		  uint64_t size);
+/*
+ * As lseek(2) with SEEK_DATA or SEEK_HOLE: -ENXIO at the end, and beyond. What
+ * is published has no holes.
+ */
+int file_seek(struct node *node, uint64_t offset, int whence, uint64_t *at);
 
 /* While it is set, lookups take the node for what its name shows. */
 void file_set_publishing(struct mount *m, struct node *node, bool publishing);

@@ -177,6 +177,41 @@ int scratch_resize(struct scratch *c, uint64_t size)
 	return 0;
 }
 
+static int allocate_here(struct scratch *c, int mode, uint64_t offset,
+			 uint64_t size)
+{
+	int err = need_file(c);
+
+	while (!err && fallocate(c->fd, mode, (off_t)offset, (off_t)size) < 0)
+		if (errno != EINTR)
+			err = -errno;
+	return err;
+}
+
+int scratch_allocate(struct scratch *c, int mode, uint64_t offset,
+		     uint64_t size)
+{
+	int err = allocate_here(c, mode, offset, size);
+
+	if (err && store_make_room(c->store, err, size) == 0)
+		err = allocate_here(c, mode, offset, size);
+	return err;
+}
+
+int scratch_seek(const struct scratch *c, uint64_t offset, int whence,
+		 uint64_t *at)
+{
+	off_t found;
+
+	if (c->fd < 0)
+		return -ENXIO;
+	found = lseek(c->fd, (off_t)offset, whence);
+	if (found < 0)
+		return -errno;
+	*at = (uint64_t)found;
+	return 0;
+}
+
 int scratch_copy(struct store *store, bool in_memory, struct version *v,
 		 struct scratch **out)
 {
