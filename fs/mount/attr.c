@@ -98,6 +98,11 @@ static int set_size(struct mount *m, struct node *node, const struct handle *h,
 	return file_resize_locked(m, node, size);
 }
 
+static bool sets_owner(int set)
+{
+	return set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID);
+}
+
 static struct change change_of(const struct stat *st, int set)
 {
 	struct change change = {
@@ -123,7 +128,7 @@ static int setattr_file(struct mount *m, struct node *node,
 
 	if (set & FUSE_SET_ATTR_SIZE)
 		err = set_size(m, node, h, (uint64_t)st->st_size, caller);
-	if (!err && (change.set_mode || change.set_mtime))
+	if (!err && (change.set_mode || change.set_mtime || sets_owner(set)))
 		err = commit_change(m, node, &change, !h);
 	if (h)
 		return err == -ENOENT ? 0 : err; /* it may be unlinked */

@@ -92,6 +92,8 @@ static int give(struct mount *m, const struct found *found,
 	};
 	err = node_stat(m, found->node, &entry->attr);
 	if (!err) {
+		if (!entry->attr.st_nlink)
+			entry->attr.st_nlink = 1; /* when it was found */
 		tree_lock(&m->tree);
 		found->node->lookups++;
 		found->node->seen = ++m->tree.clock;
