@@ -20,14 +20,21 @@ int file_new_ino(uint64_t *ino)
 	return 0;
 }
 
-static void adopt_meta(struct node_file *file, const struct version *v)
+void file_adopt_meta(struct node_file *file, const struct manifest_meta *meta)
 {
-	const struct manifest_meta *meta = version_meta(v);
-
 	file->ino = meta->ino;
 	file->mode = meta->mode;
 	file->mtime.tv_sec = meta->mtime_sec;
 	file->mtime.tv_nsec = meta->mtime_nsec;
+	file->atime.tv_sec = meta->atime_sec;
+	file->atime.tv_nsec = meta->atime_nsec;
+	file->has_atime = meta->atime_sec != meta->mtime_sec ||
+			  meta->atime_nsec != meta->mtime_nsec;
+}
+
+static void adopt(struct node_file *file, const struct version *v)
+{
+	file_adopt_meta(file, version_meta(v));
 	file->ctime = version_changed(v);
 }
 
@@ -79,7 +86,7 @@ struct node *file_node(struct mount *m, struct node *parent, const char *name,
 	if (!node)
 		return NULL;
 	node->file.version = version_get(v);
-	adopt_meta(&node->file, v);
+	adopt(&node->file, v);
 	return attach_or_find(m, node, v);
 }
 
@@ -113,6 +120,21 @@ int file_size(struct node *node, uint64_t *size)
 		err = scratch_size(file->work, size);
 	else
 		*size = file->version ? version_meta(file->version)->size : 0;
+	pthread_mutex_unlock(&node->lock);
+	return err;
+}
+
+int file_stored(struct node *node, uint64_t *bytes)
+{
+	const struct node_file *file = &node->file;
+	int err = 0;
+
+	pthread_mutex_lock(&node->lock);
+	if (file->work)
+		err = scratch_stored(file->work, bytes);
+	else
+		*bytes =
+			file->version ? version_meta(file->version)->stored : 0;
 	pthread_mutex_unlock(&node->lock);
 	return err;
 }
@@ -319,7 +341,7 @@ void file_published(struct node *node, struct version *v)
 	node->file.version = version_get(v);
 	node->file.dirty = false;
 	node->file.withheld = false;
-	adopt_meta(&node->file, v);
+	adopt(&node->file, v);
 	pthread_mutex_unlock(&node->lock);
 	version_put(old);
 }

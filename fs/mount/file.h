@@ -18,6 +18,9 @@ int file_new_ino(uint64_t *ino);
 struct node *file_node(struct mount *m, struct node *parent, const char *name,
 		       struct version *v);
 
+/* The attributes of a version. With node.lock held, or the node new. */
+void file_adopt_meta(struct node_file *file, const struct manifest_meta *meta);
+
 /* The published version, counted; NULL when it never was. */
 struct version *file_version(struct node *node);
 /* Whether this mount has something that the store has not, or may get it. */
@@ -27,6 +30,8 @@ bool file_is_dirty(struct node *node);
 
 /* 0, or a negative errno. */
 int file_size(struct node *node, uint64_t *size);
+/* What its content takes, in the store or in what is being written. */
+int file_stored(struct node *node, uint64_t *bytes);
 /* Whether it is known to have no bytes. */
 bool file_is_empty(struct node *node);
 

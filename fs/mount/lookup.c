@@ -339,20 +339,27 @@ static bool was_unlinked(struct mount *m, const struct node *node)
 static int stat_file(struct mount *m, struct node *node, struct stat *st)
 {
 	uint64_t size = node->file.shown_size;
-	int err = node->kind == NODE_READABLE ? 0 : file_size(node, &size);
+	uint64_t stored = size; /* of a rendering: tar -S takes 0 for a hole */
+	int err = 0;
 
+	if (node->kind != NODE_READABLE) {
+		err = file_size(node, &size);
+		if (!err)
+			err = file_stored(node, &stored);
+	}
 	if (err)
 		return err;
 	pthread_mutex_lock(&node->lock);
 	st->st_ino = node->file.ino;
 	st->st_mode = S_IFREG | node->file.mode;
 	st->st_mtim = node->file.mtime;
-	st->st_atim = node->file.mtime;
+	st->st_atim =
+		node->file.has_atime ? node->file.atime : node->file.mtime;
 	st->st_ctim = node->file.ctime;
 	pthread_mutex_unlock(&node->lock);
 	st->st_nlink = was_unlinked(m, node) ? 0 : 1;
 	st->st_size = (off_t)size;
-	st->st_blocks = (blkcnt_t)((size + STAT_BLOCK - 1) / STAT_BLOCK);
+	st->st_blocks = (blkcnt_t)((stored + STAT_BLOCK - 1) / STAT_BLOCK);
 	return 0;
 }
 

@@ -33,6 +33,8 @@ int scratch_copy(struct store *store, bool in_memory, struct version *v,
 
 /* 0, or a negative errno. */
 int scratch_size(const struct scratch *c, uint64_t *size);
+/* What it takes on disk: less than its size when it has holes. */
+int scratch_stored(const struct scratch *c, uint64_t *bytes);
 /* Its file, of scratch_size() bytes; -1 while it is empty. Borrowed. */
 int scratch_fd(const struct scratch *c);
 
