@@ -42,6 +42,10 @@ struct manifest_meta {
 	uint64_t readable_size;
 	struct digest digest;
 	uint8_t sha256[SHA256_SIZE];
+	uint64_t stored;   /* bytes that its blocks take, compressed; without
+			      blocks, or when that is not known: size */
+	int64_t atime_sec; /* as it was set; else the mtime */
+	uint32_t atime_nsec;
 };
 
 struct manifest_block {

@@ -107,11 +107,25 @@ static struct change change_of(const struct stat *st, int set)
 		.set_mtime =
 			set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW),
 		.mtime = st->st_mtim,
+		.set_atime =
+			set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW),
+		.atime = st->st_atim,
 	};
+	struct timespec now;
 
+	clock_gettime(CLOCK_REALTIME, &now);
 	if (set & FUSE_SET_ATTR_MTIME_NOW)
-		clock_gettime(CLOCK_REALTIME, &change.mtime);
+		change.mtime = now;
+	if (set & FUSE_SET_ATTR_ATIME_NOW)
+		change.atime = now;
 	return change;
+}
+
+/* Of the owner's change the ctime is all that is left. */
+static bool changes(const struct change *change, int set)
+{
+	return change->set_mode || change->set_mtime || change->set_atime ||
+	       (set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID));
 }
 
 /* With node.writing held alone. */
@@ -124,7 +138,7 @@ static int setattr_file(struct mount *m, struct node *node,
 
 	if (set & FUSE_SET_ATTR_SIZE)
 		err = set_size(m, node, h, (uint64_t)st->st_size, caller);
-	if (!err && (change.set_mode || change.set_mtime))
+	if (!err && changes(&change, set))
 		err = commit_change(m, node, &change, !h);
 	if (h)
 		return err == -ENOENT ? 0 : err; /* it may be unlinked */

@@ -93,13 +93,17 @@ static void fill_meta(struct node *node, const struct findings *f,
 		      struct manifest_meta *meta)
 {
 	struct node_file *file = &node->file;
+	struct timespec atime;
 
 	pthread_mutex_lock(&node->lock);
+	atime = file->has_atime ? file->atime : file->mtime;
 	*meta = (struct manifest_meta){
 		.ino = file->ino,
 		.mode = file->mode,
 		.mtime_sec = file->mtime.tv_sec,
 		.mtime_nsec = (uint32_t)file->mtime.tv_nsec,
+		.atime_sec = atime.tv_sec,
+		.atime_nsec = (uint32_t)atime.tv_nsec,
 		.kind = (uint8_t)f->kind,
 		.verdict = manifest_verdict(f),
 		.renderer = READABLE_REVISION,
@@ -391,6 +395,18 @@ int commit_to_disk(struct mount *m, struct node *node)
 	return err;
 }
 
+/* Before the mtime changes: what shows that as its atime goes on doing so. */
+static void apply_atime(struct node_file *file, const struct change *change)
+{
+	if (change->set_atime)
+		file->atime = change->atime;
+	else if (change->set_mtime && !file->has_atime)
+		file->atime = file->mtime;
+	else
+		return;
+	file->has_atime = true;
+}
+
 static void apply(struct node *node, const struct change *change)
 {
 	struct node_file *file = &node->file;
@@ -398,6 +414,7 @@ static void apply(struct node *node, const struct change *change)
 	pthread_mutex_lock(&node->lock);
 	if (change->set_mode)
 		file->mode = change->mode & 07777;
+	apply_atime(file, change);
 	if (change->set_mtime)
 		file->mtime = change->mtime;
 	clock_gettime(CLOCK_REALTIME, &file->ctime);
@@ -411,6 +428,10 @@ static void change_meta(const struct change *change, struct manifest_meta *meta)
 	if (change->set_mtime) {
 		meta->mtime_sec = change->mtime.tv_sec;
 		meta->mtime_nsec = (uint32_t)change->mtime.tv_nsec;
+	}
+	if (change->set_atime) {
+		meta->atime_sec = change->atime.tv_sec;
+		meta->atime_nsec = (uint32_t)change->atime.tv_nsec;
 	}
 }
 

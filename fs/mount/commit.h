@@ -35,6 +35,8 @@ struct change {
 	mode_t mode;
 	bool set_mtime;
 	struct timespec mtime;
+	bool set_atime; /* else it stays, even when it was the mtime */
+	struct timespec atime;
 };
 
 int commit_change(struct mount *m, struct node *node,

@@ -87,6 +87,8 @@ struct node_file {
 	uint32_t mode;
 	struct timespec mtime;
 	struct timespec ctime;
+	struct timespec atime; /* when has_atime: else it is the mtime */
+	bool has_atime;
 	unsigned handles;
 	unsigned writers;     /* handles that may write */
 	bool flush_by_killed; /* the last close was a killed process's */

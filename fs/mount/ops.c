@@ -15,6 +15,7 @@
 #include "fs/mount/names.h"
 #include "fs/mount/open.h"
 #include "fs/mount/rename.h"
+#include "fs/mount/space.h"
 #include "fs/mount/trouble.h"
 #include "fs/own.h"
 
@@ -91,6 +92,8 @@ static int give(struct mount *m, const struct found *found,
 	};
 	err = node_stat(m, found->node, &entry->attr);
 	if (!err) {
+		if (!entry->attr.st_nlink)
+			entry->attr.st_nlink = 1; /* when it was found */
 		tree_lock(&m->tree);
 		found->node->lookups++;
 		found->node->seen = ++m->tree.clock;
@@ -361,6 +364,28 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes,
 		fuse_reply_write(req, size);
 }
 
+static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
+			 off_t size, struct fuse_file_info *fi)
+{
+	reply_done(req,
+		   handle_allocate(mount_of(req), handle_of(fi), mode,
+				   (uint64_t)offset, (uint64_t)size),
+		   "allocate", ino, NULL);
+}
+
+static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
+		     struct fuse_file_info *fi)
+{
+	uint64_t at;
+	int err = handle_seek(handle_of(fi), (uint64_t)offset, whence, &at);
+
+	(void)ino;
+	if (err)
+		reply_err(req, err);
+	else
+		fuse_reply_lseek(req, (off_t)at);
+}
+
 static void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct caller caller = caller_of_request(req);
@@ -560,6 +585,8 @@ const struct fuse_lowlevel_ops mount_ops = {
 	.open = op_open,
 	.read = op_read,
 	.write = op_write,
+	.fallocate = op_fallocate,
+	.lseek = op_lseek,
 	.flush = op_flush,
 	.release = op_release,
 	.fsync = op_fsync,

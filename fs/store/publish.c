@@ -240,6 +240,7 @@ static struct manifest manifest_of(const struct publication *p,
 		.name_count = p->name_count,
 	};
 
+	m.meta.stored = content->stored;
 	m.meta.digest = content->digest;
 	for (size_t i = 0; i < SHA256_SIZE; i++)
 		m.meta.sha256[i] = content->sha256[i];
@@ -285,6 +286,7 @@ static int publish_inline(struct store *store, const struct publication *p,
 	file_hash_end(hash, &m.meta.digest, m.meta.sha256);
 	file_hash_free(hash);
 	m.content = bytes;
+	m.meta.stored = p->meta.size;
 	set_publisher(store, &m.meta);
 	return publish_manifest(store, p, &none, &m, out);
 }
@@ -435,6 +437,7 @@ int store_republish(struct store *store, struct version *old,
 
 	m.meta = p->meta;
 	m.meta.size = old->manifest.meta.size;
+	m.meta.stored = old->manifest.meta.stored;
 	m.meta.digest = old->manifest.meta.digest;
 	for (size_t i = 0; i < SHA256_SIZE; i++)
 		m.meta.sha256[i] = old->manifest.meta.sha256[i];

@@ -17,7 +17,7 @@ struct publication {
 	const char *name;
 	int content; /* a file of meta.size bytes that nobody writes
 			meanwhile; -1 when meta.size is 0 */
-	struct manifest_meta meta; /* all but the hashes and the publisher */
+	struct manifest_meta meta; /* all but hashes, publisher, and `stored` */
 	const char *const *names;  /* what an .idx names */
 	size_t name_count;
 	const struct version *replaces; /* -EAGAIN when the name shows another;

@@ -292,6 +292,33 @@ int store_rename(struct store *store, int from_dir, const char *from,
 	return err;
 }
 
+static int exchange_guarded(struct store *store, int first_dir,
+			    const char *first, int second_dir,
+			    const char *second)
+{
+	struct guard guard;
+	int err = guard_begin(store, second_dir, second, &guard);
+
+	if (err)
+		return err;
+	err = store_rename(store, first_dir, first, second_dir, second,
+			   RENAME_EXCHANGE);
+	guard_end(&guard);
+	return err;
+}
+
+int store_exchange(struct store *store, int first_dir, const char *first,
+		   int second_dir, const char *second)
+{
+	int err = 0;
+
+	if (first_dir != second_dir)
+		err = durable_path(store, first_dir);
+	return err ? err
+		   : exchange_guarded(store, first_dir, first, second_dir,
+				      second);
+}
+
 size_t store_publications(struct store *store)
 {
 	return atomic_load(&store->publications);

@@ -18,12 +18,13 @@ enum {
 	HEADER_SIZE = 32,
 	SECTION_HEADER = 16,
 	META_SIZE = 104,
-	/* Of the sample with blocks: META, NAME, PACK, BLKS. */
+	/* Of the sample with blocks: META, NAME, PACK, BLKS, STAT. */
 	META_AT = HEADER_SIZE + SECTION_HEADER,
 	NAME_AT = META_AT + META_SIZE + SECTION_HEADER,
 	NAME_SIZE = 2 + 8 + 2 + 14,
 	PACK_AT = NAME_AT + NAME_SIZE + SECTION_HEADER,
-	BLKS_AT = PACK_AT + 2 * DIGEST_SIZE + SECTION_HEADER
+	BLKS_AT = PACK_AT + 2 * DIGEST_SIZE + SECTION_HEADER,
+	STAT_AT = BLKS_AT + 3 * 36 + SECTION_HEADER
 };
 
 struct fixture {
@@ -103,6 +104,9 @@ static void assert_same_meta(const struct manifest_meta *a,
 	assert_int_equal(a->readable_size, b->readable_size);
 	assert_true(digest_equal(&a->digest, &b->digest));
 	assert_memory_equal(a->sha256, b->sha256, SHA256_SIZE);
+	assert_int_equal(a->stored, b->stored);
+	assert_int_equal(a->atime_sec, b->atime_sec);
+	assert_int_equal(a->atime_nsec, b->atime_nsec);
 }
 
 static void parse(struct fixture *f, struct manifest *m)
@@ -152,6 +156,21 @@ static void inline_content_comes_back(void **state)
 	assert_int_equal(m.block_count, 0);
 	assert_int_equal(m.pack_count, 0);
 	assert_int_equal(m.name_count, 0);
+}
+
+static void what_is_taken_anyway_is_not_said(void **state)
+{
+	struct fixture *f = *state;
+	struct manifest_meta *meta = &f->sample.m.meta;
+	size_t shortest = f->file.size;
+	struct manifest m;
+
+	meta->atime_nsec--;
+	f->file.size = 0;
+	assert_int_equal(manifest_write(&f->sample.m, &f->file), 0);
+	assert_int_equal(f->file.size, shortest + SECTION_HEADER + 20);
+	parse(f, &m);
+	assert_same_meta(&m.meta, meta);
 }
 
 static void an_empty_file_has_neither_content_nor_blocks(void **state)
@@ -214,8 +233,8 @@ static const struct change {
 	{ 0, 1, 'X', -EBADMSG },
 	{ 8, 4, 2, -ENOTSUP }, /* version */
 	{ 8, 4, 0, -ENOTSUP },
-	{ 12, 4, 3, -EBADMSG }, /* sections */
-	{ 12, 4, 5, -EBADMSG },
+	{ 12, 4, 4, -EBADMSG }, /* sections */
+	{ 12, 4, 6, -EBADMSG },
 	{ 12, 4, UINT32_MAX, -EBADMSG },
 	{ 24, 8, 1, -ENOTSUP },			   /* reserved */
 	{ META_AT - 16, 4, 0x41544144, -EBADMSG }, /* META becomes DATA */
@@ -246,6 +265,10 @@ static const struct change {
 	{ BLKS_AT + 28, 4, 2, -EBADMSG },	   /* its pack */
 	{ BLKS_AT + 32, 4, UINT32_MAX, 0 },	   /* its number: a hint */
 	{ BLKS_AT - 16, 4, 0x4b434150, -EBADMSG }, /* PACK again */
+	{ STAT_AT - 12, 4, 1, 0 },		   /* critical */
+	{ STAT_AT - 8, 8, 19, -EBADMSG },
+	{ STAT_AT, 8, UINT64_MAX, 0 },
+	{ STAT_AT + 16, 4, 1000000000, -EBADMSG }, /* nanoseconds */
 };
 
 static void each_rule_of_the_format_is_enforced(void **state)
@@ -378,11 +401,12 @@ static void the_writer_refuses_what_the_reader_would(void **state)
 	struct writer out = writer_upto(1 << 16);
 
 	(void)state;
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < 8; i++) {
 		sample_manifest_blocks(&s);
 		s.m.meta.size += i == 0;
 		s.m.meta.mode |= i == 1 ? 0100000 : 0;
 		s.m.meta.mtime_nsec += i == 2;
+		s.m.meta.atime_nsec += i == 7 ? 1000000000 : 0;
 		s.blocks[1].pack = i == 3 ? 2 : 0;
 		s.blocks[2].id.size = i == 4 ? 0 : 1;
 		s.m.content = i == 5 ? (const uint8_t *)"x" : NULL;
@@ -449,6 +473,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_BLOCKS(a_manifest_with_blocks_comes_back),
 		WITH_CONTENT(inline_content_comes_back),
+		WITH_CONTENT(what_is_taken_anyway_is_not_said),
 		cmocka_unit_test(an_empty_file_has_neither_content_nor_blocks),
 		WITH_BLOCKS(any_changed_bit_is_damage),
 		WITH_CONTENT(any_changed_bit_is_damage),
