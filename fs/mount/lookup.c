@@ -325,7 +325,13 @@ static int stat_directory(struct mount *m, struct node *node, struct stat *st)
 	return 0;
 }
 
-static int stat_file(struct node *node, struct stat *st)
+/* A version that was unlinked, or replaced, while it is open has no name. */
+static nlink_t links_of(struct mount *m, const struct node *node)
+{
+	return node->kind != NODE_FILE || tree_is_attached(&m->tree, node);
+}
+
+static int stat_file(struct mount *m, struct node *node, struct stat *st)
 {
 	uint64_t size = node->file.shown_size;
 	int err = node->kind == NODE_READABLE ? 0 : file_size(node, &size);
@@ -339,7 +345,7 @@ static int stat_file(struct node *node, struct stat *st)
 	st->st_atim = node->file.mtime;
 	st->st_ctim = node->file.ctime;
 	pthread_mutex_unlock(&node->lock);
-	st->st_nlink = 1;
+	st->st_nlink = links_of(m, node);
 	st->st_size = (off_t)size;
 	st->st_blocks = (blkcnt_t)((size + STAT_BLOCK - 1) / STAT_BLOCK);
 	return 0;
@@ -366,7 +372,7 @@ int node_stat(struct mount *m, struct node *node, struct stat *st)
 	case NODE_FILE:
 	case NODE_PRIVATE:
 	case NODE_READABLE:
-		err = stat_file(node, st);
+		err = stat_file(m, node, st);
 		break;
 	}
 	st->st_uid = m->uid;
