@@ -57,6 +57,17 @@ static const struct change manifest_changes[] = {
 	{ "bad-name-size", FROM_START, 168, 2, UINT16_MAX },
 };
 
+/* Its attributes end before BLKS, of 124 bytes, and the checksum, of 16. */
+static const struct change xattr_changes[] = {
+	{ "bad-attribute-namespace", FROM_END, 174, 1, 'x' },
+	{ "bad-attribute-no-name", FROM_END, 169, 1, 0 },
+	{ "bad-attribute-order", FROM_END, 169, 1, 'f' },
+	{ "bad-attribute-reserved", FROM_END, 169, 6, 0x2e7366636174 },
+	{ "bad-attribute-value-size", FROM_END, 162, 4, UINT32_MAX },
+	{ "bad-attribute-cut", FROM_END, 144, 4, 1 },
+	{ "bad-attribute-name-end", FROM_END, 145, 1, 'x' },
+};
+
 static void save(const char *directory, const char *name, const uint8_t *bytes,
 		 size_t size)
 {
@@ -146,6 +157,15 @@ static void make_manifests(const char *directory)
 	good.bytes[100] ^= 1;
 	for (size_t i = 0; i < count; i++)
 		save_changed(directory, &manifest_changes[i], &good, 0,
+			     reseal_manifest);
+	good.size = 0;
+	sample_manifest_xattrs(&s);
+	if (manifest_write(&s.m, &good))
+		abort();
+	save(directory, "good-attributes", good.bytes, good.size);
+	count = sizeof(xattr_changes) / sizeof(xattr_changes[0]);
+	for (size_t i = 0; i < count; i++)
+		save_changed(directory, &xattr_changes[i], &good, 0,
 			     reseal_manifest);
 	writer_free(&good);
 }
