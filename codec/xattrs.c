@@ -160,5 +160,5 @@ int xattrs_change(struct xattrs all, const struct xattr_change *change,
 	if (!out->err && !xattrs_fault(made))
 		return 0;
 	writer_cut(out, start);
-	return -ENOSPC;
+	return -E2BIG;
 }

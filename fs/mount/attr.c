@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "compiler/artifact.h"
+#include "fs/mount/change.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/file.h"
 
@@ -124,7 +125,7 @@ static int setattr_file(struct mount *m, struct node *node,
 	if (set & FUSE_SET_ATTR_SIZE)
 		err = set_size(m, node, h, (uint64_t)st->st_size, caller);
 	if (!err && (change.set_mode || change.set_mtime))
-		err = commit_change(m, node, &change, !h);
+		err = change_apply(m, node, &change, !h);
 	if (h)
 		return err == -ENOENT ? 0 : err; /* it may be unlinked */
 	return err ? err : commit_unopened(m, node);

@@ -25,6 +25,9 @@ bool file_is_worked_on(struct node *node);
 /* Whether something is to be published. */
 bool file_is_dirty(struct node *node);
 
+/* Whether it is never to be published any more. Takes the tree's lock. */
+bool file_is_abandoned(struct mount *m, const struct node *node);
+
 /* 0, or a negative errno. */
 int file_size(struct node *node, uint64_t *size);
 /* Whether it is known to have no bytes. */
@@ -41,6 +44,11 @@ int file_append(struct mount *m, struct node *node, const void *bytes,
 int file_resize(struct mount *m, struct node *node, uint64_t size);
 /* The same with node.writing held alone. */
 int file_resize_locked(struct mount *m, struct node *node, uint64_t size);
+
+/* A copy of its extended attributes. 0 or -ENOMEM. */
+int file_xattrs(struct node *node, struct writer *out);
+/* Changes them, though nothing is to be published. Errors: xattrs_change()'s */
+int file_change_xattrs(struct node *node, const struct xattr_change *change);
 
 /* While it is set, lookups take the node for what its name shows. */
 void file_set_publishing(struct mount *m, struct node *node, bool publishing);

@@ -47,8 +47,9 @@ int store_settle(struct store *store, int dir, const char *name);
 /*
  * Publishes the content of `old` again, as `name`, with other attributes
  * (mode, mtime, kind, verdict, renderer, readable_size, ino of `meta`), names
- * and extended attributes. Same errors; with `exclusive` as above; -ESTALE when it does not
- * replace `old`, which was deleted meanwhile, and its packs are gone.
+ * and extended attributes. Same errors; with `exclusive` as above; -ESTALE when
+ * it does not replace `old`, which was deleted meanwhile, and its packs are
+ * gone.
  */
 int store_republish(struct store *store, struct version *old,
 		    const struct publication *p, struct version **out);
