@@ -81,7 +81,7 @@ const char *manifest_fault(const struct manifest *m)
 		return "too many names";
 	for (size_t i = 0; i < m->name_count && !fault; i++)
 		fault = name_fault(m->names[i]);
-	return fault;
+	return fault ? fault : xattrs_fault(m->xattrs);
 }
 
 static void read_data(struct parse *p, struct reader *r)
@@ -178,6 +178,12 @@ static void read_packs(struct parse *p, struct reader *r)
 		reader_copy(r, p->m.packs[i].b, DIGEST_SIZE);
 }
 
+static void read_xattrs(struct parse *p, struct reader *r)
+{
+	p->m.xattrs.size = reader_left(r);
+	p->m.xattrs.bytes = reader_take(r, p->m.xattrs.size);
+}
+
 static void read_blocks(struct parse *p, struct reader *r)
 {
 	size_t count = reader_left(r) / MANIFEST_BLOCK_SIZE;
@@ -206,7 +212,8 @@ static const struct section {
 } known_sections[] = {
 	{ MANIFEST_DATA, read_data },	{ MANIFEST_META, read_meta },
 	{ MANIFEST_NAME, read_names },	{ MANIFEST_PACK, read_packs },
-	{ MANIFEST_BLKS, read_blocks }, { MANIFEST_STAT, read_stat },
+	{ MANIFEST_XATR, read_xattrs }, { MANIFEST_BLKS, read_blocks },
+	{ MANIFEST_STAT, read_stat },
 };
 
 static const struct section *find_section(uint32_t tag)

@@ -26,6 +26,7 @@ enum manifest_tag {
 	MANIFEST_META = MANIFEST_TAG('M', 'E', 'T', 'A'),
 	MANIFEST_NAME = MANIFEST_TAG('N', 'A', 'M', 'E'),
 	MANIFEST_PACK = MANIFEST_TAG('P', 'A', 'C', 'K'),
+	MANIFEST_XATR = MANIFEST_TAG('X', 'A', 'T', 'R'),
 	MANIFEST_BLKS = MANIFEST_TAG('B', 'L', 'K', 'S'),
 	MANIFEST_STAT = MANIFEST_TAG('S', 'T', 'A', 'T')
 };

@@ -103,6 +103,10 @@ static void write_sections(const struct manifest *m, struct writer *out)
 				     out);
 		write_packs(m, out);
 	}
+	if (m->xattrs.size) {
+		write_section_header(MANIFEST_XATR, m->xattrs.size, out);
+		writer_put(out, m->xattrs.bytes, m->xattrs.size);
+	}
 	if (m->block_count) {
 		write_section_header(MANIFEST_BLKS,
 				     m->block_count * MANIFEST_BLOCK_SIZE, out);
@@ -117,8 +121,8 @@ static void write_sections(const struct manifest *m, struct writer *out)
 static uint32_t section_count(const struct manifest *m)
 {
 	return 1u + (m->content && m->meta.size) + (m->name_count != 0) +
-	       (m->pack_count != 0) + (m->block_count != 0) +
-	       has_stat(&m->meta);
+	       (m->pack_count != 0) + (m->xattrs.size != 0) +
+	       (m->block_count != 0) + has_stat(&m->meta);
 }
 
 static void write_header(const struct manifest *m, struct writer *out)

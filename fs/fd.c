@@ -30,7 +30,7 @@ int fd_stat(int fd, struct stat *st)
 	int result;
 
 	do
-		result = fd_stat(fd, st);
+		result = fstat(fd, st);
 	while (result < 0 && errno == EINTR);
 	return result;
 }
@@ -40,7 +40,7 @@ int fd_stat_at(int dir, const char *name, struct stat *st)
 	int result;
 
 	do
-		result = fd_stat_at(dir, name, st);
+		result = fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW);
 	while (result < 0 && errno == EINTR);
 	return result;
 }

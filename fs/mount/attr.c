@@ -8,6 +8,7 @@
 
 #include "compiler/artifact.h"
 #include "fs/fd.h"
+#include "fs/mount/change.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/file.h"
 
@@ -139,7 +140,7 @@ static int setattr_file(struct mount *m, struct node *node,
 	if (set & FUSE_SET_ATTR_SIZE)
 		err = set_size(m, node, h, (uint64_t)st->st_size, caller);
 	if (!err && changes(&change, set))
-		err = commit_change(m, node, &change, !h);
+		err = change_apply(m, node, &change, !h);
 	if (h)
 		return err == -ENOENT ? 0 : err; /* it may be unlinked */
 	return err ? err : commit_unopened(m, node);

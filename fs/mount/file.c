@@ -110,6 +110,16 @@ bool file_is_dirty(struct node *node)
 	return dirty;
 }
 
+bool file_is_abandoned(struct mount *m, const struct node *node)
+{
+	bool abandoned;
+
+	tree_lock(&m->tree);
+	abandoned = node->file.abandoned;
+	tree_unlock(&m->tree);
+	return abandoned;
+}
+
 int file_size(struct node *node, uint64_t *size)
 {
 	const struct node_file *file = &node->file;
@@ -325,6 +335,53 @@ int file_seek(struct node *node, uint64_t offset, int whence, uint64_t *at)
 	return err;
 }
 
+/* With node.lock held. */
+static struct xattrs xattrs_of(const struct node_file *file)
+{
+	if (file->has_xattrs)
+		return (struct xattrs){ file->xattrs, file->xattrs_size };
+	return file->version ? version_xattrs(file->version)
+			     : (struct xattrs){ NULL, 0 };
+}
+
+int file_xattrs(struct node *node, struct writer *out)
+{
+	struct xattrs all;
+
+	pthread_mutex_lock(&node->lock);
+	all = xattrs_of(&node->file);
+	writer_put(out, all.bytes, all.size);
+	pthread_mutex_unlock(&node->lock);
+	return out->err;
+}
+
+/* With node.lock held; the bytes are the node's from now on. */
+static void set_xattrs(struct node_file *file, uint8_t *bytes, size_t size)
+{
+	free(file->xattrs);
+	file->xattrs = bytes;
+	file->xattrs_size = size;
+}
+
+int file_change_xattrs(struct node *node, const struct xattr_change *change)
+{
+	struct writer made = writer_upto(XATTRS_MAX);
+	size_t size;
+	int err;
+
+	pthread_mutex_lock(&node->lock);
+	err = xattrs_change(xattrs_of(&node->file), change, &made);
+	if (!err) {
+		uint8_t *bytes = writer_take(&made, &size);
+
+		set_xattrs(&node->file, bytes, size);
+		node->file.has_xattrs = true;
+	}
+	pthread_mutex_unlock(&node->lock);
+	writer_free(&made);
+	return err;
+}
+
 void file_set_publishing(struct mount *m, struct node *node, bool publishing)
 {
 	tree_lock(&m->tree);
@@ -341,6 +398,8 @@ void file_published(struct node *node, struct version *v)
 	node->file.version = version_get(v);
 	node->file.dirty = false;
 	node->file.withheld = false;
+	node->file.has_xattrs = false;
+	set_xattrs(&node->file, NULL, 0);
 	adopt(&node->file, v);
 	pthread_mutex_unlock(&node->lock);
 	version_put(old);

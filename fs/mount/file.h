@@ -28,6 +28,9 @@ bool file_is_worked_on(struct node *node);
 /* Whether something is to be published. */
 bool file_is_dirty(struct node *node);
 
+/* Whether it is never to be published any more. Takes the tree's lock. */
+bool file_is_abandoned(struct mount *m, const struct node *node);
+
 /* 0, or a negative errno. */
 int file_size(struct node *node, uint64_t *size);
 /* What its content takes, in the store or in what is being written. */
@@ -54,6 +57,11 @@ int file_allocate(struct mount *m, struct node *node, int mode, uint64_t offset,
  * is published has no holes.
  */
 int file_seek(struct node *node, uint64_t offset, int whence, uint64_t *at);
+
+/* A copy of its extended attributes. 0 or -ENOMEM. */
+int file_xattrs(struct node *node, struct writer *out);
+/* Changes them, though nothing is to be published. Errors: xattrs_change()'s */
+int file_change_xattrs(struct node *node, const struct xattr_change *change);
 
 /* While it is set, lookups take the node for what its name shows. */
 void file_set_publishing(struct mount *m, struct node *node, bool publishing);

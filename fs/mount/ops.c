@@ -14,27 +14,14 @@
 #include "fs/mount/lookup.h"
 #include "fs/mount/names.h"
 #include "fs/mount/open.h"
+#include "fs/mount/ops_xattr.h"
 #include "fs/mount/rename.h"
+#include "fs/mount/request.h"
 #include "fs/mount/space.h"
 #include "fs/mount/trouble.h"
 #include "fs/own.h"
 
 enum { MAX_WRITE = 1024 * 1024 };
-
-static struct mount *mount_of(fuse_req_t req)
-{
-	const struct mounted *mounted = fuse_req_userdata(req);
-
-	return mounted->mount;
-}
-
-/* A node id is the node's address: the kernel knows only ids that we gave. */
-static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
-{
-	if (ino == FUSE_ROOT_ID)
-		return mount_of(req)->tree.root;
-	return (struct node *)(uintptr_t)ino;
-}
 
 static fuse_ino_t ino_of(struct mount *m, const struct node *node)
 {
@@ -56,11 +43,6 @@ static struct caller caller_of_request(fuse_req_t req)
 	return caller_of(fuse_req_ctx(req)->pid);
 }
 
-static void reply_err(fuse_req_t req, int err)
-{
-	fuse_reply_err(req, -err);
-}
-
 /*
  * The kernel is to repeat opens only. Of anything else it says that another
  * host has removed a directory.
@@ -68,15 +50,6 @@ static void reply_err(fuse_req_t req, int err)
 static int of_name(int err)
 {
 	return err == -ESTALE ? -ENOENT : err;
-}
-
-/* The reply to what was done, or not, with the node, or with a name in it. */
-static void reply_done(fuse_req_t req, int err, const char *what,
-		       fuse_ino_t ino, const char *name)
-{
-	if (err != -ESTALE) /* it asks the kernel to look again */
-		trouble_tell(mount_of(req), what, node_of(req, ino), name, err);
-	reply_err(req, err);
 }
 
 /* The kernel will hold the node: one lookup more, and our hold is dropped. */
@@ -597,4 +570,8 @@ const struct fuse_lowlevel_ops mount_ops = {
 	.fsyncdir = op_fsyncdir,
 	.statfs = op_statfs,
 	.create = op_create,
+	.setxattr = ops_setxattr,
+	.getxattr = ops_getxattr,
+	.listxattr = ops_listxattr,
+	.removexattr = ops_removexattr,
 };

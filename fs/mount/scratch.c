@@ -80,7 +80,7 @@ int scratch_stored(const struct scratch *c, uint64_t *bytes)
 {
 	struct stat st = { .st_blocks = 0 };
 
-	if (c->fd >= 0 && fstat(c->fd, &st) < 0)
+	if (c->fd >= 0 && fd_stat(c->fd, &st) < 0)
 		return -errno;
 	*bytes = (uint64_t)st.st_blocks * 512;
 	return 0;

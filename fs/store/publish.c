@@ -238,6 +238,7 @@ static struct manifest manifest_of(const struct publication *p,
 		.block_count = content->block_count,
 		.names = (const char **)(uintptr_t)p->names,
 		.name_count = p->name_count,
+		.xattrs = p->xattrs,
 	};
 
 	m.meta.stored = content->stored;
@@ -271,6 +272,7 @@ static int publish_inline(struct store *store, const struct publication *p,
 		.meta = p->meta,
 		.names = (const char **)(uintptr_t)p->names,
 		.name_count = p->name_count,
+		.xattrs = p->xattrs,
 	};
 	const struct content none = { .block_count = 0 };
 	uint8_t bytes[MANIFEST_INLINE_MAX];
@@ -443,6 +445,7 @@ int store_republish(struct store *store, struct version *old,
 		m.meta.sha256[i] = old->manifest.meta.sha256[i];
 	m.names = (const char **)(uintptr_t)p->names;
 	m.name_count = p->name_count;
+	m.xattrs = p->xattrs;
 	set_publisher(store, &m.meta);
 	if (!err)
 		err = publish_manifest(store, p, &content, &m, out);

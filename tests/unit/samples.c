@@ -173,6 +173,14 @@ void sample_manifest_blocks(struct sample_manifest *s)
 	s->m.meta.atime_nsec = 1;
 }
 
+void sample_manifest_xattrs(struct sample_manifest *s)
+{
+	static const uint8_t xattrs[] = SAMPLE_XATTRS;
+
+	sample_manifest_blocks(s);
+	s->m.xattrs = (struct xattrs){ xattrs, sizeof(xattrs) };
+}
+
 void sample_manifest_inline(struct sample_manifest *s)
 {
 	*s = (struct sample_manifest){ .m = { .meta = sample_meta(
