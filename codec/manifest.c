@@ -39,7 +39,7 @@ static const char *meta_fault(const struct manifest_meta *meta)
 {
 	if (meta->mode & ~(uint32_t)MODE_MASK)
 		return "the mode has more than permission bits";
-	if (meta->mtime_nsec >= NSEC_END)
+	if (meta->mtime_nsec >= NSEC_END || meta->atime_nsec >= NSEC_END)
 		return "the time has too many nanoseconds";
 	return NULL;
 }
@@ -81,7 +81,7 @@ const char *manifest_fault(const struct manifest *m)
 		return "too many names";
 	for (size_t i = 0; i < m->name_count && !fault; i++)
 		fault = name_fault(m->names[i]);
-	return fault;
+	return fault ? fault : xattrs_fault(m->xattrs);
 }
 
 static void read_data(struct parse *p, struct reader *r)
@@ -112,6 +112,19 @@ static void read_meta(struct parse *p, struct reader *r)
 	meta->readable_size = reader_le64(r);
 	reader_copy(r, meta->digest.b, DIGEST_SIZE);
 	reader_copy(r, meta->sha256, SHA256_SIZE);
+	meta->stored = meta->size;
+	meta->atime_sec = meta->mtime_sec;
+	meta->atime_nsec = meta->mtime_nsec;
+}
+
+/* Stands behind META, whose values hold without it. */
+static void read_stat(struct parse *p, struct reader *r)
+{
+	struct manifest_meta *meta = &p->m.meta;
+
+	meta->stored = reader_le64(r);
+	meta->atime_sec = (int64_t)reader_le64(r);
+	meta->atime_nsec = reader_le32(r);
 }
 
 /* Memory for `count` things that the section's own size has proved. */
@@ -165,6 +178,12 @@ static void read_packs(struct parse *p, struct reader *r)
 		reader_copy(r, p->m.packs[i].b, DIGEST_SIZE);
 }
 
+static void read_xattrs(struct parse *p, struct reader *r)
+{
+	p->m.xattrs.size = reader_left(r);
+	p->m.xattrs.bytes = reader_take(r, p->m.xattrs.size);
+}
+
 static void read_blocks(struct parse *p, struct reader *r)
 {
 	size_t count = reader_left(r) / MANIFEST_BLOCK_SIZE;
@@ -193,7 +212,8 @@ static const struct section {
 } known_sections[] = {
 	{ MANIFEST_DATA, read_data },	{ MANIFEST_META, read_meta },
 	{ MANIFEST_NAME, read_names },	{ MANIFEST_PACK, read_packs },
-	{ MANIFEST_BLKS, read_blocks },
+	{ MANIFEST_XATR, read_xattrs }, { MANIFEST_BLKS, read_blocks },
+	{ MANIFEST_STAT, read_stat },
 };
 
 static const struct section *find_section(uint32_t tag)

@@ -14,6 +14,7 @@
 #include "codec/arena.h"
 #include "codec/block.h"
 #include "codec/writer.h"
+#include "codec/xattrs.h"
 
 enum {
 	MANIFEST_VERSION = 1,
@@ -42,6 +43,10 @@ struct manifest_meta {
 	uint64_t readable_size;
 	struct digest digest;
 	uint8_t sha256[SHA256_SIZE];
+	uint64_t stored;   /* bytes that its blocks take, compressed; without
+			      blocks, or when that is not known: size */
+	int64_t atime_sec; /* as it was set; else the mtime */
+	uint32_t atime_nsec;
 };
 
 struct manifest_block {
@@ -60,6 +65,7 @@ struct manifest {
 	size_t block_count;
 	const char **names; /* the files that an .idx names, in its directory */
 	size_t name_count;
+	struct xattrs xattrs;
 };
 
 /* -EINVAL when `m` breaks a rule that manifest_parse() checks; writer errors */
@@ -68,7 +74,8 @@ int manifest_write(const struct manifest *m, struct writer *out);
 /*
  * Reads a whole manifest file. What it returns points into `bytes` and the
  * arena. Checked: the checksum; that the blocks' sizes add up to meta.size;
- * every pack index; that names are file names (no '/', not empty, no NUL).
+ * every pack index; that names are file names (no '/', not empty, no NUL);
+ * the extended attributes.
  * Returns 0; -EBADMSG; -ENOTSUP when it is sound but has a newer version or a
  * critical section unknown to this reader; -ENOMEM. On failure *why says what
  * is wrong (a static string).

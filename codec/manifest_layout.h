@@ -12,7 +12,8 @@ enum {
 	MANIFEST_FILE_SIZE_AT = 16, /* in the header */
 	MANIFEST_META_SIZE = 104,
 	MANIFEST_BLOCK_SIZE = 36, /* an entry of BLKS */
-	MANIFEST_CRITICAL = 1	  /* a section's flag */
+	MANIFEST_STAT_SIZE = 20,
+	MANIFEST_CRITICAL = 1 /* a section's flag */
 };
 
 #define MANIFEST_MAGIC "TACFSMAN"
@@ -25,7 +26,9 @@ enum manifest_tag {
 	MANIFEST_META = MANIFEST_TAG('M', 'E', 'T', 'A'),
 	MANIFEST_NAME = MANIFEST_TAG('N', 'A', 'M', 'E'),
 	MANIFEST_PACK = MANIFEST_TAG('P', 'A', 'C', 'K'),
-	MANIFEST_BLKS = MANIFEST_TAG('B', 'L', 'K', 'S')
+	MANIFEST_XATR = MANIFEST_TAG('X', 'A', 'T', 'R'),
+	MANIFEST_BLKS = MANIFEST_TAG('B', 'L', 'K', 'S'),
+	MANIFEST_STAT = MANIFEST_TAG('S', 'T', 'A', 'T')
 };
 
 /* The rule that `m` breaks, of those that hold for both; or NULL. */

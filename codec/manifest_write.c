@@ -2,6 +2,7 @@
 #include "codec/manifest.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "codec/le.h"
@@ -23,6 +24,21 @@ static void write_meta(const struct manifest_meta *meta, struct writer *out)
 	writer_le64(out, meta->readable_size);
 	writer_put(out, meta->digest.b, DIGEST_SIZE);
 	writer_put(out, meta->sha256, SHA256_SIZE);
+}
+
+/* What a reader takes without the section need not be said. */
+static bool has_stat(const struct manifest_meta *meta)
+{
+	return meta->stored != meta->size ||
+	       meta->atime_sec != meta->mtime_sec ||
+	       meta->atime_nsec != meta->mtime_nsec;
+}
+
+static void write_stat(const struct manifest_meta *meta, struct writer *out)
+{
+	writer_le64(out, meta->stored);
+	writer_le64(out, (uint64_t)meta->atime_sec);
+	writer_le32(out, meta->atime_nsec);
 }
 
 static void write_blocks(const struct manifest *m, struct writer *out)
@@ -65,7 +81,7 @@ static void write_section_header(enum manifest_tag tag, size_t size,
 				 struct writer *out)
 {
 	writer_le32(out, tag);
-	writer_le32(out, MANIFEST_CRITICAL);
+	writer_le32(out, tag == MANIFEST_STAT ? 0 : MANIFEST_CRITICAL);
 	writer_le64(out, size);
 }
 
@@ -87,17 +103,26 @@ static void write_sections(const struct manifest *m, struct writer *out)
 				     out);
 		write_packs(m, out);
 	}
+	if (m->xattrs.size) {
+		write_section_header(MANIFEST_XATR, m->xattrs.size, out);
+		writer_put(out, m->xattrs.bytes, m->xattrs.size);
+	}
 	if (m->block_count) {
 		write_section_header(MANIFEST_BLKS,
 				     m->block_count * MANIFEST_BLOCK_SIZE, out);
 		write_blocks(m, out);
+	}
+	if (has_stat(&m->meta)) {
+		write_section_header(MANIFEST_STAT, MANIFEST_STAT_SIZE, out);
+		write_stat(&m->meta, out);
 	}
 }
 
 static uint32_t section_count(const struct manifest *m)
 {
 	return 1u + (m->content && m->meta.size) + (m->name_count != 0) +
-	       (m->pack_count != 0) + (m->block_count != 0);
+	       (m->pack_count != 0) + (m->xattrs.size != 0) +
+	       (m->block_count != 0) + has_stat(&m->meta);
 }
 
 static void write_header(const struct manifest *m, struct writer *out)

@@ -8,6 +8,7 @@
 
 #include "compiler/artifact.h"
 #include "fs/fd.h"
+#include "fs/mount/change.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/dir.h"
 #include "fs/mount/file.h"
@@ -119,11 +120,25 @@ static struct change change_of(const struct stat *st, int set)
 		.set_mtime =
 			set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW),
 		.mtime = st->st_mtim,
+		.set_atime =
+			set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW),
+		.atime = st->st_atim,
 	};
+	struct timespec now;
 
+	clock_gettime(CLOCK_REALTIME, &now);
 	if (set & FUSE_SET_ATTR_MTIME_NOW)
-		clock_gettime(CLOCK_REALTIME, &change.mtime);
+		change.mtime = now;
+	if (set & FUSE_SET_ATTR_ATIME_NOW)
+		change.atime = now;
 	return change;
+}
+
+/* Of the owner's change the ctime is all that is left. */
+static bool changes(const struct change *change, int set)
+{
+	return change->set_mode || change->set_mtime || change->set_atime ||
+	       (set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID));
 }
 
 /* With node.writing held alone. */
@@ -136,8 +151,8 @@ static int setattr_file(struct mount *m, struct node *node,
 
 	if (set & FUSE_SET_ATTR_SIZE)
 		err = set_size(m, node, h, (uint64_t)st->st_size, caller);
-	if (!err && (change.set_mode || change.set_mtime))
-		err = commit_change(m, node, &change, !h);
+	if (!err && changes(&change, set))
+		err = change_apply(m, node, &change, !h);
 	if (h)
 		return err == -ENOENT ? 0 : err; /* it may be unlinked */
 	return err ? err : commit_unopened(m, node);

@@ -96,19 +96,36 @@ static void fill_meta(struct node *node, const struct findings *f,
 		      struct manifest_meta *meta)
 {
 	struct node_file *file = &node->file;
+	struct timespec atime;
 
 	pthread_mutex_lock(&node->lock);
+	atime = file->has_atime ? file->atime : file->mtime;
 	*meta = (struct manifest_meta){
 		.ino = file->ino,
 		.mode = file->mode,
 		.mtime_sec = file->mtime.tv_sec,
 		.mtime_nsec = (uint32_t)file->mtime.tv_nsec,
+		.atime_sec = atime.tv_sec,
+		.atime_nsec = (uint32_t)atime.tv_nsec,
 		.kind = (uint8_t)f->kind,
 		.verdict = manifest_verdict(f),
 		.renderer = READABLE_REVISION,
 		.readable_size = f->readable_size,
 	};
 	pthread_mutex_unlock(&node->lock);
+}
+
+/* All that is published with the content. `xattrs` owns what `p` points to. */
+static int fill(struct node *node, const struct findings *f,
+		struct publication *p, struct writer *xattrs)
+{
+	int err = file_xattrs(node, xattrs);
+
+	fill_meta(node, f, &p->meta);
+	p->names = (const char *const *)f->names.names;
+	p->name_count = f->names.count;
+	p->xattrs = (struct xattrs){ xattrs->bytes, xattrs->size };
+	return err;
 }
 
 static int publish_scratch(struct mount *m, const struct scratch *content,
@@ -199,21 +216,24 @@ static int publish(struct mount *m, struct node *node, struct findings *f,
 	struct publication p = {
 		.dir = dir.fd,
 		.name = node->name,
-		.names = (const char *const *)f->names.names,
-		.name_count = f->names.count,
 		.durable = durable || f->kind != ARTIFACT_NONE,
 		.keeps = has_content(node),
 	};
+	struct writer xattrs = writer_upto(XATTRS_MAX);
 	struct version *v = NULL;
-	int err;
+	int err = fill(node, f, &p, &xattrs);
 
-	if (dir.fd < 0)
-		return dir.fd == -ESTALE ? -ENOENT : dir.fd;
-	fill_meta(node, f, &p.meta);
+	if (!err && dir.fd < 0)
+		err = dir.fd == -ESTALE ? -ENOENT : dir.fd;
+	if (err) {
+		writer_free(&xattrs);
+		return err;
+	}
 	file_set_publishing(m, node, true);
 	err = give_to_store(m, node, &p, &v);
 	if (err == -ENOENT && evicted_has(m->store, p.dir))
 		err = publish_again(m, node, &p, &v);
+	writer_free(&xattrs);
 	if (err) {
 		file_set_publishing(m, node, false);
 		return err;
@@ -254,11 +274,12 @@ static void bytes_put(struct bytes *b)
 }
 
 /* Notes that it stays private, and why that will be said when it is dropped. */
-static void withhold(struct node *node, const char *why)
+static void withhold(struct node *node, bool unsound, const char *why)
 {
 	pthread_mutex_lock(&node->lock);
 	node->file.dirty = false;
 	node->file.withheld = true;
+	node->file.unsound = unsound;
 	snprintf(node->file.why, sizeof(node->file.why), "%s", why);
 	pthread_mutex_unlock(&node->lock);
 }
@@ -272,7 +293,7 @@ static void keep_unsound(struct mount *m, struct node *node,
 		store_count(m->store, COUNTER_UNSOUND, 1);
 	snprintf(why, sizeof(why), "%s (at byte %zu)", verdict->reason,
 		 verdict->where);
-	withhold(node, why);
+	withhold(node, true, why);
 }
 
 /* For a service that is to start with a full store, too. */
@@ -282,7 +303,7 @@ static void keep_unstored(struct mount *m, struct node *node, int err)
 	log_event(m->log, LOG_LEVEL_WARNING,
 		  "not published \"%s\", but kept in this mount: %s",
 		  node->name, strerror(-err));
-	withhold(node, "the store was full");
+	withhold(node, false, "the store was full");
 }
 
 /* The writer of a readable.py is content when it says what is shown anyway. */
@@ -322,21 +343,11 @@ static int commit_content(struct mount *m, struct node *node, bool durable)
 	return err;
 }
 
-static bool is_abandoned(struct mount *m, struct node *node)
-{
-	bool abandoned;
-
-	tree_lock(&m->tree);
-	abandoned = node->file.abandoned;
-	tree_unlock(&m->tree);
-	return abandoned;
-}
-
 int commit_locked(struct mount *m, struct node *node, bool durable)
 {
 	int err;
 
-	if (!file_is_dirty(node) || is_abandoned(m, node))
+	if (!file_is_dirty(node) || file_is_abandoned(m, node))
 		return 0;
 	err = commit_content(m, node, durable);
 	if (err == -ENOENT) {
@@ -397,104 +408,6 @@ int commit_to_disk(struct mount *m, struct node *node)
 	return err;
 }
 
-static void apply(struct node *node, const struct change *change)
-{
-	struct node_file *file = &node->file;
-
-	pthread_mutex_lock(&node->lock);
-	if (change->set_mode)
-		file->mode = change->mode & 07777;
-	if (change->set_mtime)
-		file->mtime = change->mtime;
-	clock_gettime(CLOCK_REALTIME, &file->ctime);
-	pthread_mutex_unlock(&node->lock);
-}
-
-static void change_meta(const struct change *change, struct manifest_meta *meta)
-{
-	if (change->set_mode)
-		meta->mode = change->mode & 07777;
-	if (change->set_mtime) {
-		meta->mtime_sec = change->mtime.tv_sec;
-		meta->mtime_nsec = (uint32_t)change->mtime.tv_nsec;
-	}
-}
-
-/* Publishes `old` again, which its name shows, with other attributes. */
-static int republish(struct mount *m, struct node *node, int dir,
-		     struct version *old, const struct change *change)
-{
-	struct publication p = {
-		.dir = dir,
-		.name = node->name,
-		.content = -1,
-		.meta = *version_meta(old),
-		.replaces = old,
-		.keeps = true,
-	};
-	struct version *next = NULL;
-	int err;
-
-	p.names = version_names(old, &p.name_count);
-	change_meta(change, &p.meta);
-	err = store_republish(m->store, old, &p, &next);
-	if (!err)
-		file_adopt(node, next);
-	version_put(next);
-	return err;
-}
-
-/*
- * What its name shows by now may not be what the node does, and may change. By
- * path the change is meant for what it shows; of an open file, for that file.
- */
-static int republish_current(struct mount *m, struct node *node,
-			     const struct change *change, bool by_path)
-{
-	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, node->parent);
-	struct version *v;
-	int err = -EAGAIN;
-
-	if (dir.fd < 0)
-		return dir.fd == -ESTALE ? -ENOENT : dir.fd;
-	v = file_version(node);
-	while (err == -EAGAIN) {
-		fresh_names(m->store, dir.fd);
-		err = version_look(v, dir.fd, node->name);
-		if (err == -EAGAIN) {
-			version_put(v);
-			v = NULL;
-			err = by_path ? version_load(m->store, dir.fd,
-						     node->name, &v)
-				      : -ENOENT;
-		}
-		if (!err)
-			err = republish(m, node, dir.fd, v, change);
-	}
-	version_put(v);
-	return err;
-}
-
-int commit_change(struct mount *m, struct node *node,
-		  const struct change *change, bool by_path)
-{
-	bool published;
-
-	apply(node, change);
-	if (is_abandoned(m, node) ||
-	    (node->kind == NODE_PRIVATE && rendering_is_name(node->name)))
-		return 0;
-	pthread_mutex_lock(&node->lock);
-	published = node->kind == NODE_FILE && node->file.version &&
-		    !node->file.dirty;
-	if (!published)
-		node->file.dirty = true;
-	pthread_mutex_unlock(&node->lock);
-	if (!published)
-		return 0;
-	return republish_current(m, node, change, by_path);
-}
-
 int commit_as(struct mount *m, struct node *node, struct node *directory,
 	      const char *name, bool exclusive, struct version **out)
 {
@@ -503,6 +416,7 @@ int commit_as(struct mount *m, struct node *node, struct node *directory,
 				 .name = name,
 				 .exclusive = exclusive,
 				 .durable = true };
+	struct writer xattrs = writer_upto(XATTRS_MAX);
 	struct findings f = { 0 };
 	struct bytes b;
 	int err = dir.fd < 0 ? dir.fd : bytes_get(m, node, &b);
@@ -518,10 +432,10 @@ int commit_as(struct mount *m, struct node *node, struct node *directory,
 		err = -EINVAL;
 	}
 	if (!err) {
-		fill_meta(node, &f, &p.meta);
-		p.names = (const char *const *)f.names.names;
-		p.name_count = f.names.count;
-		err = give_to_store(m, node, &p, out);
+		err = fill(node, &f, &p, &xattrs);
+		if (!err)
+			err = give_to_store(m, node, &p, out);
+		writer_free(&xattrs);
 	}
 	index_names_free(&f.names);
 	bytes_put(&b);

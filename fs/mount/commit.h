@@ -25,22 +25,6 @@ int commit_locked(struct mount *m, struct node *node, bool durable);
 int commit_unopened(struct mount *m, struct node *node);
 
 /*
- * Publishes other attributes of what is published already, or only notes them
- * while there is something else to publish. -ENOENT when its name is
- * gone or, unless `by_path`, shows another version. With
- * node.writing held alone.
- */
-struct change {
-	bool set_mode;
-	mode_t mode;
-	bool set_mtime;
-	struct timespec mtime;
-};
-
-int commit_change(struct mount *m, struct node *node,
-		  const struct change *change, bool by_path);
-
-/*
  * Publishes the published content of `node` under another name whose rules are
  * others. -EINVAL when it is unsound by them. With node.writing held alone.
  */

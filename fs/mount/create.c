@@ -110,6 +110,8 @@ static int create_plain(struct mount *m, struct node *directory,
 	clock_gettime(CLOCK_REALTIME, &now);
 	p.meta.mtime_sec = now.tv_sec;
 	p.meta.mtime_nsec = (uint32_t)now.tv_nsec;
+	p.meta.atime_sec = p.meta.mtime_sec;
+	p.meta.atime_nsec = p.meta.mtime_nsec;
 	err = publish_new(m, directory, &p, &v);
 	if (err)
 		return err;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 int file_new_ino(uint64_t *ino)
 {
@@ -19,14 +20,21 @@ int file_new_ino(uint64_t *ino)
 	return 0;
 }
 
-static void adopt_meta(struct node_file *file, const struct version *v)
+void file_adopt_meta(struct node_file *file, const struct manifest_meta *meta)
 {
-	const struct manifest_meta *meta = version_meta(v);
-
 	file->ino = meta->ino;
 	file->mode = meta->mode;
 	file->mtime.tv_sec = meta->mtime_sec;
 	file->mtime.tv_nsec = meta->mtime_nsec;
+	file->atime.tv_sec = meta->atime_sec;
+	file->atime.tv_nsec = meta->atime_nsec;
+	file->has_atime = meta->atime_sec != meta->mtime_sec ||
+			  meta->atime_nsec != meta->mtime_nsec;
+}
+
+static void adopt(struct node_file *file, const struct version *v)
+{
+	file_adopt_meta(file, version_meta(v));
 	file->ctime = version_changed(v);
 }
 
@@ -78,7 +86,7 @@ struct node *file_node(struct mount *m, struct node *parent, const char *name,
 	if (!node)
 		return NULL;
 	node->file.version = version_get(v);
-	adopt_meta(&node->file, v);
+	adopt(&node->file, v);
 	return attach_or_find(m, node, v);
 }
 
@@ -102,6 +110,16 @@ bool file_is_dirty(struct node *node)
 	return dirty;
 }
 
+bool file_is_abandoned(struct mount *m, const struct node *node)
+{
+	bool abandoned;
+
+	tree_lock(&m->tree);
+	abandoned = node->file.abandoned;
+	tree_unlock(&m->tree);
+	return abandoned;
+}
+
 int file_size(struct node *node, uint64_t *size)
 {
 	const struct node_file *file = &node->file;
@@ -112,6 +130,21 @@ int file_size(struct node *node, uint64_t *size)
 		err = scratch_size(file->work, size);
 	else
 		*size = file->version ? version_meta(file->version)->size : 0;
+	pthread_mutex_unlock(&node->lock);
+	return err;
+}
+
+int file_stored(struct node *node, uint64_t *bytes)
+{
+	const struct node_file *file = &node->file;
+	int err = 0;
+
+	pthread_mutex_lock(&node->lock);
+	if (file->work)
+		err = scratch_stored(file->work, bytes);
+	else
+		*bytes =
+			file->version ? version_meta(file->version)->stored : 0;
 	pthread_mutex_unlock(&node->lock);
 	return err;
 }
@@ -263,6 +296,92 @@ int file_resize(struct mount *m, struct node *node, uint64_t size)
 	return err;
 }
 
+int file_allocate(struct mount *m, struct node *node, int mode, uint64_t offset,
+		  uint64_t size)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&node->writing);
+	err = need_work(m, node, false);
+	if (!err)
+		err = scratch_allocate(work_of(node), mode, offset, size);
+	if (!err)
+		touch(node);
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
+static int seek_published(struct node *node, uint64_t offset, int whence,
+			  uint64_t *at)
+{
+	uint64_t size;
+	int err = file_size(node, &size);
+
+	if (!err && offset >= size)
+		err = -ENXIO;
+	if (!err)
+		*at = whence == SEEK_DATA ? offset : size;
+	return err;
+}
+
+int file_seek(struct node *node, uint64_t offset, int whence, uint64_t *at)
+{
+	int err;
+
+	pthread_rwlock_rdlock(&node->writing);
+	err = work_of(node) ? scratch_seek(work_of(node), offset, whence, at)
+			    : seek_published(node, offset, whence, at);
+	pthread_rwlock_unlock(&node->writing);
+	return err;
+}
+
+/* With node.lock held. */
+static struct xattrs xattrs_of(const struct node_file *file)
+{
+	if (file->has_xattrs)
+		return (struct xattrs){ file->xattrs, file->xattrs_size };
+	return file->version ? version_xattrs(file->version)
+			     : (struct xattrs){ NULL, 0 };
+}
+
+int file_xattrs(struct node *node, struct writer *out)
+{
+	struct xattrs all;
+
+	pthread_mutex_lock(&node->lock);
+	all = xattrs_of(&node->file);
+	writer_put(out, all.bytes, all.size);
+	pthread_mutex_unlock(&node->lock);
+	return out->err;
+}
+
+/* With node.lock held; the bytes are the node's from now on. */
+static void set_xattrs(struct node_file *file, uint8_t *bytes, size_t size)
+{
+	free(file->xattrs);
+	file->xattrs = bytes;
+	file->xattrs_size = size;
+}
+
+int file_change_xattrs(struct node *node, const struct xattr_change *change)
+{
+	struct writer made = writer_upto(XATTRS_MAX);
+	size_t size;
+	int err;
+
+	pthread_mutex_lock(&node->lock);
+	err = xattrs_change(xattrs_of(&node->file), change, &made);
+	if (!err) {
+		uint8_t *bytes = writer_take(&made, &size);
+
+		set_xattrs(&node->file, bytes, size);
+		node->file.has_xattrs = true;
+	}
+	pthread_mutex_unlock(&node->lock);
+	writer_free(&made);
+	return err;
+}
+
 void file_set_publishing(struct mount *m, struct node *node, bool publishing)
 {
 	tree_lock(&m->tree);
@@ -279,7 +398,9 @@ void file_published(struct node *node, struct version *v)
 	node->file.version = version_get(v);
 	node->file.dirty = false;
 	node->file.withheld = false;
-	adopt_meta(&node->file, v);
+	node->file.has_xattrs = false;
+	set_xattrs(&node->file, NULL, 0);
+	adopt(&node->file, v);
 	pthread_mutex_unlock(&node->lock);
 	version_put(old);
 }

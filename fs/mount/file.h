@@ -18,6 +18,9 @@ int file_new_ino(uint64_t *ino);
 struct node *file_node(struct mount *m, struct node *parent, const char *name,
 		       struct version *v);
 
+/* The attributes of a version. With node.lock held, or the node new. */
+void file_adopt_meta(struct node_file *file, const struct manifest_meta *meta);
+
 /* The published version, counted; NULL when it never was. */
 struct version *file_version(struct node *node);
 /* Whether this mount has something that the store has not, or may get it. */
@@ -25,8 +28,13 @@ bool file_is_worked_on(struct node *node);
 /* Whether something is to be published. */
 bool file_is_dirty(struct node *node);
 
+/* Whether it is never to be published any more. Takes the tree's lock. */
+bool file_is_abandoned(struct mount *m, const struct node *node);
+
 /* 0, or a negative errno. */
 int file_size(struct node *node, uint64_t *size);
+/* What its content takes, in the store or in what is being written. */
+int file_stored(struct node *node, uint64_t *bytes);
 /* Whether it is known to have no bytes. */
 bool file_is_empty(struct node *node);
 
@@ -41,6 +49,19 @@ int file_append(struct mount *m, struct node *node, const void *bytes,
 int file_resize(struct mount *m, struct node *node, uint64_t size);
 /* The same with node.writing held alone. */
 int file_resize_locked(struct mount *m, struct node *node, uint64_t size);
+/* As fallocate(2). */
+int file_allocate(struct mount *m, struct node *node, int mode, uint64_t offset,
+		  uint64_t size);
+/*
+ * As lseek(2) with SEEK_DATA or SEEK_HOLE: -ENXIO at the end, and beyond. What
+ * is published has no holes.
+ */
+int file_seek(struct node *node, uint64_t offset, int whence, uint64_t *at);
+
+/* A copy of its extended attributes. 0 or -ENOMEM. */
+int file_xattrs(struct node *node, struct writer *out);
+/* Changes them, though nothing is to be published. Errors: xattrs_change()'s */
+int file_change_xattrs(struct node *node, const struct xattr_change *change);
 
 /* While it is set, lookups take the node for what its name shows. */
 void file_set_publishing(struct mount *m, struct node *node, bool publishing);

@@ -343,23 +343,41 @@ static int stat_directory(struct mount *m, struct node *node, struct stat *st)
 	return 0;
 }
 
-static int stat_file(struct node *node, struct stat *st)
+/* Not so an older version: no link to the file was removed. */
+static bool was_unlinked(struct mount *m, const struct node *node)
+{
+	bool unlinked;
+
+	tree_lock(&m->tree);
+	unlinked = node->file.abandoned;
+	tree_unlock(&m->tree);
+	return unlinked;
+}
+
+static int stat_file(struct mount *m, struct node *node, struct stat *st)
 {
 	uint64_t size = node->file.shown_size;
-	int err = node->kind == NODE_READABLE ? 0 : file_size(node, &size);
+	uint64_t stored = size; /* of a rendering: tar -S takes 0 for a hole */
+	int err = 0;
 
+	if (node->kind != NODE_READABLE) {
+		err = file_size(node, &size);
+		if (!err)
+			err = file_stored(node, &stored);
+	}
 	if (err)
 		return err;
 	pthread_mutex_lock(&node->lock);
 	st->st_ino = node->file.ino;
 	st->st_mode = S_IFREG | node->file.mode;
 	st->st_mtim = node->file.mtime;
-	st->st_atim = node->file.mtime;
+	st->st_atim =
+		node->file.has_atime ? node->file.atime : node->file.mtime;
 	st->st_ctim = node->file.ctime;
 	pthread_mutex_unlock(&node->lock);
-	st->st_nlink = 1;
+	st->st_nlink = was_unlinked(m, node) ? 0 : 1;
 	st->st_size = (off_t)size;
-	st->st_blocks = (blkcnt_t)((size + STAT_BLOCK - 1) / STAT_BLOCK);
+	st->st_blocks = (blkcnt_t)((stored + STAT_BLOCK - 1) / STAT_BLOCK);
 	return 0;
 }
 
@@ -384,7 +402,7 @@ int node_stat(struct mount *m, struct node *node, struct stat *st)
 	case NODE_FILE:
 	case NODE_PRIVATE:
 	case NODE_READABLE:
-		err = stat_file(node, st);
+		err = stat_file(m, node, st);
 		break;
 	}
 	st->st_uid = m->uid;

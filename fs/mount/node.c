@@ -200,6 +200,7 @@ static void free_file(struct node_file *file)
 {
 	version_put(file->version);
 	scratch_free(file->work);
+	free(file->xattrs);
 	free(file->text);
 }
 

@@ -85,11 +85,17 @@ struct node_file {
 	struct scratch *work;	 /* what writers made of it; or NULL */
 	bool dirty;		 /* to be published */
 	bool withheld;		 /* its last close did not publish: why */
+	bool unsound;		 /* that was because it is */
 	char why[192];		 /* and why */
 	uint64_t ino;
 	uint32_t mode;
 	struct timespec mtime;
 	struct timespec ctime;
+	struct timespec atime; /* when has_atime: else it is the mtime */
+	bool has_atime;
+	uint8_t *xattrs; /* struct xattrs, once they were changed, ... */
+	size_t xattrs_size;
+	bool has_xattrs; /* ... or those of the version */
 	unsigned handles;
 	unsigned writers;     /* handles that may write */
 	bool flush_by_killed; /* the last close was a killed process's */

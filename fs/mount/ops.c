@@ -15,26 +15,14 @@
 #include "fs/mount/lookup.h"
 #include "fs/mount/names.h"
 #include "fs/mount/open.h"
+#include "fs/mount/ops_xattr.h"
 #include "fs/mount/rename.h"
+#include "fs/mount/request.h"
+#include "fs/mount/space.h"
 #include "fs/mount/trouble.h"
 #include "fs/own.h"
 
 enum { MAX_WRITE = 1024 * 1024 };
-
-static struct mount *mount_of(fuse_req_t req)
-{
-	const struct mounted *mounted = fuse_req_userdata(req);
-
-	return mounted->mount;
-}
-
-/* A node id is the node's address: the kernel knows only ids that we gave. */
-static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
-{
-	if (ino == FUSE_ROOT_ID)
-		return mount_of(req)->tree.root;
-	return (struct node *)(uintptr_t)ino;
-}
 
 static fuse_ino_t ino_of(struct mount *m, const struct node *node)
 {
@@ -56,11 +44,6 @@ static struct caller caller_of_request(fuse_req_t req)
 	return caller_of(fuse_req_ctx(req)->pid);
 }
 
-static void reply_err(fuse_req_t req, int err)
-{
-	fuse_reply_err(req, -err);
-}
-
 /*
  * The kernel is to repeat opens only. Of anything else it says that another
  * host has removed a directory.
@@ -68,15 +51,6 @@ static void reply_err(fuse_req_t req, int err)
 static int of_name(int err)
 {
 	return err == -ESTALE ? -ENOENT : err;
-}
-
-/* The reply to what was done, or not, with the node, or with a name in it. */
-static void reply_done(fuse_req_t req, int err, const char *what,
-		       fuse_ino_t ino, const char *name)
-{
-	if (err != -ESTALE) /* it asks the kernel to look again */
-		trouble_tell(mount_of(req), what, node_of(req, ino), name, err);
-	reply_err(req, err);
 }
 
 /* The kernel will hold the node: one lookup more, and our hold is dropped. */
@@ -92,6 +66,8 @@ static int give(struct mount *m, const struct found *found,
 	};
 	err = node_stat(m, found->node, &entry->attr);
 	if (!err) {
+		if (!entry->attr.st_nlink)
+			entry->attr.st_nlink = 1; /* when it was found */
 		tree_lock(&m->tree);
 		found->node->lookups++;
 		found->node->seen = ++m->tree.clock;
@@ -362,6 +338,28 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes,
 		fuse_reply_write(req, size);
 }
 
+static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
+			 off_t size, struct fuse_file_info *fi)
+{
+	reply_done(req,
+		   handle_allocate(mount_of(req), handle_of(fi), mode,
+				   (uint64_t)offset, (uint64_t)size),
+		   "allocate", ino, NULL);
+}
+
+static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,
+		     struct fuse_file_info *fi)
+{
+	uint64_t at;
+	int err = handle_seek(handle_of(fi), (uint64_t)offset, whence, &at);
+
+	(void)ino;
+	if (err)
+		reply_err(req, err);
+	else
+		fuse_reply_lseek(req, (off_t)at);
+}
+
 static void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct caller caller = caller_of_request(req);
@@ -558,6 +556,8 @@ const struct fuse_lowlevel_ops mount_ops = {
 	.open = op_open,
 	.read = op_read,
 	.write = op_write,
+	.fallocate = op_fallocate,
+	.lseek = op_lseek,
 	.flush = op_flush,
 	.release = op_release,
 	.fsync = op_fsync,
@@ -568,4 +568,8 @@ const struct fuse_lowlevel_ops mount_ops = {
 	.fsyncdir = op_fsyncdir,
 	.statfs = op_statfs,
 	.create = op_create,
+	.setxattr = ops_setxattr,
+	.getxattr = ops_getxattr,
+	.listxattr = ops_listxattr,
+	.removexattr = ops_removexattr,
 };

@@ -96,13 +96,8 @@ bool private_any(struct mount *m, struct node *directory, struct caller *caller)
 static int fill(struct node_file *file, struct version *from, mode_t mode)
 {
 	if (from) {
-		const struct manifest_meta *meta = version_meta(from);
-
 		file->version = version_get(from);
-		file->ino = meta->ino;
-		file->mode = meta->mode;
-		file->mtime.tv_sec = meta->mtime_sec;
-		file->mtime.tv_nsec = meta->mtime_nsec;
+		file_adopt_meta(file, version_meta(from));
 		return 0;
 	}
 	file->mode = mode & 07777;

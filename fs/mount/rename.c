@@ -10,6 +10,7 @@
 #include "fs/mount/commit.h"
 #include "fs/mount/control.h"
 #include "fs/mount/dir.h"
+#include "fs/mount/exchange.h"
 #include "fs/mount/file.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/names.h"
@@ -62,11 +63,10 @@ static int move_node(const struct renaming *r)
 	return err;
 }
 
-/* Whether the version was not judged by the rules of its new name. */
-static bool needs_judging(const struct renaming *r)
+bool rename_needs_judging(struct node *node, const char *name)
 {
-	enum artifact_kind kind = artifact_kind_of(r->to.name);
-	struct version *v = file_version(r->node);
+	enum artifact_kind kind = artifact_kind_of(name);
+	struct version *v = file_version(node);
 	bool needs = kind != ARTIFACT_NONE &&
 		     (!v || version_meta(v)->kind != (uint8_t)kind);
 
@@ -124,37 +124,30 @@ static void note_names(const struct renaming *r)
  * Who goes on writing to an artifact does so privately: from then on the node
  * is its writers' alone, and its name shows what was renamed by another node.
  */
-static bool is_split(const struct renaming *r)
+static bool is_split(struct node *node)
 {
-	struct node *node = r->node;
 	bool written;
 
 	pthread_mutex_lock(&node->lock);
 	written = node->file.writers > 0;
 	pthread_mutex_unlock(&node->lock);
-	return written && artifact_kind_of(r->to.name) != ARTIFACT_NONE;
+	return written && artifact_kind_of(node->name) != ARTIFACT_NONE;
 }
 
-/*
- * The manifest's identity changed with its name. When it is not even what the
- * node showed, somebody published between, and the node is an old version's. If
- * it cannot be read, who looks it up next is told: the rename has been done.
- */
-static void reload(const struct renaming *r)
+void rename_reload(struct mount *m, struct node *node)
 {
-	AUTO_DIR struct dir_use dir = dir_begin(&r->m->tree, r->to.directory);
+	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, node->parent);
 	struct version *v = NULL;
-	int err = dir.fd < 0
-			  ? dir.fd
-			  : version_load(r->m->store, dir.fd, r->to.name, &v);
-	bool adopted = !err && !is_split(r) && file_adopt(r->node, v);
+	int err = dir.fd < 0 ? dir.fd
+			     : version_load(m->store, dir.fd, node->name, &v);
+	bool adopted = !err && !is_split(node) && file_adopt(node, v);
 
 	version_put(v);
 	if (adopted)
 		return;
-	tree_lock(&r->m->tree);
-	tree_detach(&r->m->tree, r->node);
-	tree_unlock(&r->m->tree);
+	tree_lock(&m->tree);
+	tree_detach(&m->tree, node);
+	tree_unlock(&m->tree);
 }
 
 /* What is replaced is lost only for what replaces it. */
@@ -172,7 +165,7 @@ static int rename_published(const struct renaming *r)
 {
 	int err;
 
-	if (needs_judging(r))
+	if (rename_needs_judging(r->node, r->to.name))
 		return rename_judged(r);
 	err = settle(r);
 	return err ? err : rename_stored(r);
@@ -190,7 +183,7 @@ static int rename_file(const struct renaming *r)
 	if (!err)
 		err = move_node(r);
 	if (!err)
-		reload(r);
+		rename_reload(r->m, r->node);
 	file_set_publishing(r->m, r->node, false);
 	if (!err)
 		note_names(r);
@@ -331,6 +324,8 @@ int name_rename(struct mount *m, const struct rename_end *from,
 
 	if (m->read_only)
 		return -EROFS;
+	if (flags == RENAME_EXCHANGE)
+		return name_exchange(m, from, to, caller);
 	if (flags & ~(unsigned)RENAME_NOREPLACE)
 		return -EINVAL;
 	if (control_has(m, from->directory, from->name) ||

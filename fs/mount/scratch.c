@@ -76,6 +76,16 @@ int scratch_size(const struct scratch *c, uint64_t *size)
 	return 0;
 }
 
+int scratch_stored(const struct scratch *c, uint64_t *bytes)
+{
+	struct stat st = { .st_blocks = 0 };
+
+	if (c->fd >= 0 && fd_stat(c->fd, &st) < 0)
+		return -errno;
+	*bytes = (uint64_t)st.st_blocks * 512;
+	return 0;
+}
+
 int scratch_fd(const struct scratch *c)
 {
 	return c->fd;
@@ -174,6 +184,41 @@ int scratch_resize(struct scratch *c, uint64_t size)
 	while (ftruncate(c->fd, (off_t)size) < 0)
 		if (errno != EINTR)
 			return -errno;
+	return 0;
+}
+
+static int allocate_here(struct scratch *c, int mode, uint64_t offset,
+			 uint64_t size)
+{
+	int err = need_file(c);
+
+	while (!err && fallocate(c->fd, mode, (off_t)offset, (off_t)size) < 0)
+		if (errno != EINTR)
+			err = -errno;
+	return err;
+}
+
+int scratch_allocate(struct scratch *c, int mode, uint64_t offset,
+		     uint64_t size)
+{
+	int err = allocate_here(c, mode, offset, size);
+
+	if (err && store_make_room(c->store, err, size) == 0)
+		err = allocate_here(c, mode, offset, size);
+	return err;
+}
+
+int scratch_seek(const struct scratch *c, uint64_t offset, int whence,
+		 uint64_t *at)
+{
+	off_t found;
+
+	if (c->fd < 0)
+		return -ENXIO;
+	found = lseek(c->fd, (off_t)offset, whence);
+	if (found < 0)
+		return -errno;
+	*at = (uint64_t)found;
 	return 0;
 }
 

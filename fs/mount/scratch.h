@@ -33,6 +33,8 @@ int scratch_copy(struct store *store, bool in_memory, struct version *v,
 
 /* 0, or a negative errno. */
 int scratch_size(const struct scratch *c, uint64_t *size);
+/* What it takes on disk: less than its size when it has holes. */
+int scratch_stored(const struct scratch *c, uint64_t *bytes);
 /* Its file, of scratch_size() bytes; -1 while it is empty. Borrowed. */
 int scratch_fd(const struct scratch *c);
 
@@ -41,6 +43,12 @@ ssize_t scratch_read(const struct scratch *c, uint64_t offset, void *bytes,
 int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
 		  size_t size);
 int scratch_resize(struct scratch *c, uint64_t size);
+/* As fallocate(2); nothing may run beside it. */
+int scratch_allocate(struct scratch *c, int mode, uint64_t offset,
+		     uint64_t size);
+/* As lseek(2) with SEEK_DATA or SEEK_HOLE. */
+int scratch_seek(const struct scratch *c, uint64_t offset, int whence,
+		 uint64_t *at);
 
 /*
  * All bytes, read-only; end with scratch_unmap(). Up to SCRATCH_COPY_MAX bytes

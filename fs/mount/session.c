@@ -16,6 +16,7 @@
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/ops.h"
 #include "fs/own.h"
+#include "fs/store/exchange.h"
 
 enum {
 	THREADS = 16 /* a publication blocks its thread while it is synced */
@@ -183,6 +184,7 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	if (store_is_read_only(store) && !o->read_only)
 		complain(o->store,
 			 "it cannot be written to: mounted read-only");
+	exchange_finish_now(store);
 	err = mount_init(&mount, store, o->uid, o->gid);
 	if (err) {
 		store_close(store);

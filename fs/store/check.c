@@ -16,6 +16,7 @@
 #include "fs/store/blocks.h"
 #include "fs/store/check_state.h"
 #include "fs/store/clock.h"
+#include "fs/store/exchange.h"
 #include "fs/store/quarantine.h"
 #include "fs/store/state.h"
 
@@ -320,6 +321,8 @@ int store_check(struct store *store, const struct check_options *options,
 		return -ENOMEM;
 	c.room = room;
 	store_trust_owner(store);
+	if (options->repair)
+		exchange_finish_now(store);
 	c.begun = clock_now(store);
 	err = check_parts(&c);
 	pack_set_free(&c.packs);

@@ -8,6 +8,7 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/check_state.h"
+#include "fs/store/exchange_note.h"
 #include "fs/store/guard.h"
 #include "fs/store/layout.h"
 #include "fs/store/manifest_file.h"
@@ -38,7 +39,7 @@ static int mark_needed(struct check *c, const struct spot *spot)
 	return err;
 }
 
-/* A draft was never published, so nothing is lost with it. */
+/* A draft was never published, or is given up. */
 static bool remove_draft(struct check *c, const struct spot *spot,
 			 const char *what)
 {
@@ -47,7 +48,7 @@ static bool remove_draft(struct check *c, const struct spot *spot,
 	if (!c->options->repair)
 		return false;
 	if (fd_draft_name_is(spot->name) || moves_name_is(spot->name) ||
-	    guard_name_is_left(spot->name))
+	    guard_name_is_left(spot->name) || exchange_note_name_is(spot->name))
 		return tree_remove(spot->dir, spot->name) == 0;
 	return quarantine_file(c->store, spot->dir, spot->name, &identity,
 			       "other", what) == 0;

@@ -14,6 +14,8 @@
 #include "fs/store/clock.h"
 #include "fs/store/collect_run.h"
 #include "fs/store/durable.h"
+#include "fs/store/exchange.h"
+#include "fs/store/exchange_note.h"
 #include "fs/store/guard.h"
 #include "fs/store/moves.h"
 #include "fs/store/pack_file.h"
@@ -78,8 +80,8 @@ static int visit_all(struct collect_run *run, int parent, const char *name,
 
 /*
  * A publication that was given up; a link that was left for a collector; the
- * moves of somebody who has died, perhaps in one. In a shared store another
- * user may collect, too, and need the link.
+ * moves and exchanges of somebody who has died, perhaps in one. In a shared
+ * store another user may collect, too, and need the link.
  */
 static int drop_intent(struct collect_run *run, int dir, const char *name)
 {
@@ -90,7 +92,8 @@ static int drop_intent(struct collect_run *run, int dir, const char *name)
 	if (run->options->dry_run || (store_is_shared(run->store) && !old) ||
 	    guard_drop_left(run->store, name))
 		return 0;
-	if (old && (fd_draft_name_is(name) || moves_name_is(name)))
+	if (old && (fd_draft_name_is(name) || moves_name_is(name) ||
+		    exchange_note_name_is(name)))
 		unlinkat(dir, name, 0);
 	return 0;
 }
@@ -400,6 +403,8 @@ int collect_begin(struct collect_run *run)
 				err == -EBUSY ? "somebody else collects"
 					      : "intents");
 	err = clock_ask(run->store, &run->mark.begun);
+	if (!err && !run->options->dry_run)
+		err = exchange_finish(run->store, run->options->intents);
 	if (!err)
 		err = visit_all(run, run->store->intents, ".", drop_intent);
 	if (err)

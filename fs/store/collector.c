@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,55 +12,29 @@
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/random.h"
+#include "fs/store/author.h"
 #include "fs/store/clock.h"
 #include "fs/store/fresh.h"
 #include "fs/store/mark.h"
 #include "fs/store/state.h"
 
 enum {
-	UUID_SIZE = 36,
-	PROCESS_SIZE = 64,
 	ANNOUNCEMENT_SIZE = 128,
 	ENDED_SIZE = 1 /* of an announcement that could not be removed */
 };
 
-/* Which process we are, for those that can tell: a line of text. */
-static int describe_process(char text[PROCESS_SIZE])
-{
-	static const char boot_id[] = "/proc/sys/kernel/random/boot_id";
-	AUTO_CLOSE int fd = open(boot_id, O_RDONLY | O_CLOEXEC);
-	char boot[UUID_SIZE + 1] = "";
-	struct stat st;
-
-	if (fd < 0 || fd_read_at(fd, boot, UUID_SIZE, 0) ||
-	    stat("/proc/self/ns/pid", &st) < 0)
-		return -ENOENT;
-	snprintf(text, PROCESS_SIZE, "%s %ju", boot, (uintmax_t)st.st_ino);
-	return 0;
-}
-
-/*
- * Whether the collector was a process of this host, in our process table, that
- * has ended. If its number was given to another it seems to live.
- */
+/* Whether the collector is known to have ended. */
 static bool has_died(const struct store *store)
 {
 	AUTO_CLOSE int fd = fd_open(store->intents, COLLECTOR_NAME,
 				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-	char text[ANNOUNCEMENT_SIZE] = "", us[PROCESS_SIZE];
-	size_t size;
-	int pid;
+	char text[ANNOUNCEMENT_SIZE] = "";
+	const char *line;
 
-	if (fd < 0 || describe_process(us) ||
-	    read(fd, text, sizeof(text) - 1) <= 0)
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
 		return false;
-	size = strcspn(text, "\n");
-	if (text[size] != '\n' ||
-	    strncmp(text + size + 1, us, strlen(us)) != 0 ||
-	    sscanf(text + size + 1 + strlen(us), " %d\n", &pid) != 1 ||
-	    pid <= 0)
-		return false;
-	return kill(pid, 0) < 0 && errno == ESRCH;
+	line = strchr(text, '\n');
+	return line && author_has_died(line + 1);
 }
 
 /* Whether the announcement that is there has been given up. */
@@ -81,12 +54,11 @@ static bool is_stale(struct store *store, int64_t patience)
 
 static int announce(const struct collector *collector, struct fd_draft *draft)
 {
-	char text[ANNOUNCEMENT_SIZE], us[PROCESS_SIZE] = "";
+	char text[ANNOUNCEMENT_SIZE], us[AUTHOR_SIZE];
 	int err, size;
 
-	(void)describe_process(us);
-	size = snprintf(text, sizeof(text), "%s\n%s %d\n", collector->id, us,
-			(int)getpid());
+	author_describe(us);
+	size = snprintf(text, sizeof(text), "%s\n%s\n", collector->id, us);
 	err = fd_write_at(draft->fd, text, (size_t)size, 0);
 	/* On a full disk it is empty, which only says less. */
 	if (err && err != -ENOSPC && err != -EDQUOT)

@@ -172,6 +172,8 @@ static int reuse_pack(struct run *run, const struct block_place *place,
 		used->identity = pack->identity;
 		used->reused = true;
 		block->number = place->number;
+		run->content->stored +=
+			pack->table.blocks[place->number].stored_size;
 	}
 	pack_pool_put(run->store, pack);
 	return err;
@@ -262,6 +264,7 @@ static int store_new(struct run *run, const uint8_t *chunk,
 		err = pack_number(run->content, &draft->table.id, &block->pack);
 	if (err)
 		return err;
+	run->content->stored += stored_size;
 	return pack_draft_add(draft, &block->id, encoding, run->room.stored,
 			      stored_size, &block->number);
 }

@@ -26,6 +26,7 @@ struct content_pack {
 struct content {
 	struct digest digest;
 	uint8_t sha256[SHA256_SIZE];
+	uint64_t stored; /* bytes of its blocks, each counted once */
 	struct manifest_block *blocks;
 	size_t block_count;
 	size_t block_capacity;

@@ -16,7 +16,9 @@
 #include "fs/own.h"
 #include "fs/random.h"
 #include "fs/store/clock.h"
+#include "fs/store/durable.h"
 #include "fs/store/mark.h"
+#include "fs/store/place.h"
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
 
@@ -42,17 +44,11 @@ bool evicted_is_in_use(int dir)
 
 bool evicted_has(const struct store *store, int dir)
 {
-	char link[32], root[PATH_MAX], path[PATH_MAX];
-	static const char place[] = "/trash/evicted/";
-	ssize_t size, length;
+	static const char there[] = "trash/evicted/";
+	char place[PATH_MAX];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", store->root);
-	size = readlink(link, root, sizeof(root));
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	length = readlink(link, path, sizeof(path));
-	return size > 0 && length > size + (ssize_t)sizeof(place) - 1 &&
-	       memcmp(path, root, (size_t)size) == 0 &&
-	       memcmp(path + size, place, sizeof(place) - 1) == 0;
+	return place_of(store, dir, place) == 0 &&
+	       strncmp(place, there, sizeof(there) - 1) == 0;
 }
 
 static bool is_before(const struct timespec *a, const struct timespec *b)
@@ -154,28 +150,6 @@ static int clear_directory(struct passage *p, int parent, const char *name)
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Opens the parent of a path below refs/, no link of which is followed. */
-static int open_parent(const struct store *store, const char *path,
-		       const char **name)
-{
-	int fd = dup(store->refs);
-
-	for (const char *end; fd >= 0 && (end = strchr(path, '/'));
-	     path = end + 1) {
-		AUTO_CLOSE int parent = fd;
-		char part[NAME_MAX + 1];
-
-		if ((size_t)(end - path) > NAME_MAX)
-			return -ENAMETOOLONG;
-		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		fd = fd_open_list(parent, part);
-		if (fd < 0)
-			return fd;
-	}
-	*name = path;
-	return fd < 0 ? -errno : fd;
-}
-
 /* Directories above `path` that are empty now; a namespace stays. */
 static void prune(const struct store *store, const char *path)
 {
@@ -191,7 +165,7 @@ static void prune(const struct store *store, const char *path)
 		*end = '\0';
 		if (!strchr(above, '/'))
 			return;
-		parent = open_parent(store, above, &name);
+		parent = place_open_parent(store->refs, above, &name);
 		dir = parent < 0 ? -1 : fd_open_list(parent, name);
 		if (dir < 0 || evicted_is_in_use(dir) ||
 		    unlinkat(parent, name, AT_REMOVEDIR) < 0)
@@ -231,12 +205,22 @@ static void drop_note(const struct store *store, const char *name)
 	unlinkat(store->trash, note, 0);
 }
 
+/* That it was moved is on disk before any of it goes. */
+static int settle_move(const struct store *store)
+{
+	AUTO_CLOSE int dir = fd_open_list(store->trash, "evicted");
+
+	return dir < 0 ? dir : durable_name(store, dir);
+}
+
 /* Clears what was moved to `name`; the note stays as long as something is. */
 static int clear_out(struct passage *p, const char *name)
 {
 	struct store *store = p->leaving->store;
-	int err = clear_directory(p, store->trash, name);
+	int err = settle_move(store);
 
+	if (!err)
+		err = clear_directory(p, store->trash, name);
 	if (err || !is_gone(store, name))
 		return err;
 	if (p->path[0])
@@ -290,7 +274,7 @@ int evicted_take(struct leaving *leaving, const struct victim *victim)
 	AUTO_CLOSE int dir = -1;
 	const char *name;
 
-	parent = open_parent(leaving->store, victim->path, &name);
+	parent = place_open_parent(leaving->store->refs, victim->path, &name);
 	if (parent < 0)
 		return parent == -ENOENT || parent == -ENOTDIR ? 0 : parent;
 	dir = fd_open_list(parent, name);

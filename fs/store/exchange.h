@@ -12,8 +12,8 @@
  *
  * Another mount may publish between a look and a rename, so the two are
  * exchanged (RENAME_EXCHANGE) and what came out is looked at: if it is not what
- * was expected, it is put back. Where the file system cannot exchange, a look
- * and a rename have to do.
+ * was expected, it is put back, by exchange_finish() if we are killed before.
+ * Where the file system cannot exchange, a look and a rename have to do.
  */
 int exchange_expected(const struct version *expected, int dir, const char *name,
 		      struct fd_draft *draft);
@@ -25,5 +25,15 @@ int exchange_expected(const struct version *expected, int dir, const char *name,
  */
 int exchange_hidden(struct store *store, int dir, const char *name,
 		    struct fd_draft *draft);
+
+/*
+ * Puts back what processes that were killed in an exchange have taken from a
+ * name by mistake. Whose process may live is left alone, unless the exchange
+ * began more than `patience` seconds ago. Only for who has announced himself
+ * (collector.h). Returns 0 or a negative errno: then some may be left.
+ */
+int exchange_finish(struct store *store, int64_t patience);
+/* The same, for who does not collect, if there is anything to be done. */
+void exchange_finish_now(struct store *store);
 
 #endif

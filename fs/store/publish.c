@@ -238,8 +238,10 @@ static struct manifest manifest_of(const struct publication *p,
 		.block_count = content->block_count,
 		.names = (const char **)(uintptr_t)p->names,
 		.name_count = p->name_count,
+		.xattrs = p->xattrs,
 	};
 
+	m.meta.stored = content->stored;
 	m.meta.digest = content->digest;
 	for (size_t i = 0; i < SHA256_SIZE; i++)
 		m.meta.sha256[i] = content->sha256[i];
@@ -270,6 +272,7 @@ static int publish_inline(struct store *store, const struct publication *p,
 		.meta = p->meta,
 		.names = (const char **)(uintptr_t)p->names,
 		.name_count = p->name_count,
+		.xattrs = p->xattrs,
 	};
 	const struct content none = { .block_count = 0 };
 	uint8_t bytes[MANIFEST_INLINE_MAX];
@@ -285,6 +288,7 @@ static int publish_inline(struct store *store, const struct publication *p,
 	file_hash_end(hash, &m.meta.digest, m.meta.sha256);
 	file_hash_free(hash);
 	m.content = bytes;
+	m.meta.stored = p->meta.size;
 	set_publisher(store, &m.meta);
 	return publish_manifest(store, p, &none, &m, out);
 }
@@ -435,11 +439,13 @@ int store_republish(struct store *store, struct version *old,
 
 	m.meta = p->meta;
 	m.meta.size = old->manifest.meta.size;
+	m.meta.stored = old->manifest.meta.stored;
 	m.meta.digest = old->manifest.meta.digest;
 	for (size_t i = 0; i < SHA256_SIZE; i++)
 		m.meta.sha256[i] = old->manifest.meta.sha256[i];
 	m.names = (const char **)(uintptr_t)p->names;
 	m.name_count = p->name_count;
+	m.xattrs = p->xattrs;
 	set_publisher(store, &m.meta);
 	if (!err)
 		err = publish_manifest(store, p, &content, &m, out);

@@ -17,9 +17,10 @@ struct publication {
 	const char *name;
 	int content; /* a file of meta.size bytes that nobody writes
 			meanwhile; -1 when meta.size is 0 */
-	struct manifest_meta meta; /* all but the hashes and the publisher */
+	struct manifest_meta meta; /* all but hashes, publisher, and `stored` */
 	const char *const *names;  /* what an .idx names */
 	size_t name_count;
+	struct xattrs xattrs;
 	const struct version *replaces; /* -EAGAIN when the name shows another;
 					   NULL: whatever it shows */
 	bool exclusive;			/* -EEXIST when the name is taken */
@@ -45,9 +46,10 @@ int store_settle(struct store *store, int dir, const char *name);
 
 /*
  * Publishes the content of `old` again, as `name`, with other attributes
- * (mode, mtime, kind, verdict, renderer, readable_size, ino of `meta`) and
- * names. Same errors; with `exclusive` as above; -ESTALE when it does not
- * replace `old`, which was deleted meanwhile, and its packs are gone.
+ * (mode, mtime, kind, verdict, renderer, readable_size, ino of `meta`), names
+ * and extended attributes. Same errors; with `exclusive` as above; -ESTALE when
+ * it does not replace `old`, which was deleted meanwhile, and its packs are
+ * gone.
  */
 int store_republish(struct store *store, struct version *old,
 		    const struct publication *p, struct version **out);

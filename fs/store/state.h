@@ -21,6 +21,7 @@
 #include "fs/store/block_index.h"
 #include "fs/store/condemned.h"
 #include "fs/store/counters.h"
+#include "fs/store/exchange_note.h"
 #include "fs/store/format.h"
 #include "fs/store/leases.h"
 #include "fs/store/moves.h"
@@ -56,6 +57,7 @@ struct store {
 	bool keeps_names;   /* see fresh.h */
 	pthread_mutex_t names;
 	struct moves moves;
+	struct exchange_file exchanges; /* under the lock of names */
 	struct leases leases;
 	_Atomic int64_t clock; /* nanoseconds beyond CLOCK_MONOTONIC: clock.h */
 	atomic_size_t publications; /* that were begun */

@@ -160,6 +160,7 @@ static int open_all(struct store *store, const char *path,
 	pthread_mutex_init(&store->names, NULL);
 	block_index_init(&store->index);
 	moves_init(&store->moves);
+	store->exchanges.fd = -1;
 	leases_init(&store->leases);
 	wounds_init(&store->wounds);
 	room_init(&store->room);
@@ -206,6 +207,7 @@ void store_close(struct store *store)
 {
 	leases_free(&store->leases);
 	moves_free(store);
+	exchange_file_free(store);
 	room_free(&store->room);
 	wounds_free(&store->wounds);
 	block_index_free(&store->index);
@@ -288,6 +290,33 @@ int store_rename(struct store *store, int from_dir, const char *from,
 	store_names_unlock(store);
 	guard_end(&guard);
 	return err;
+}
+
+static int exchange_guarded(struct store *store, int first_dir,
+			    const char *first, int second_dir,
+			    const char *second)
+{
+	struct guard guard;
+	int err = guard_begin(store, second_dir, second, &guard);
+
+	if (err)
+		return err;
+	err = store_rename(store, first_dir, first, second_dir, second,
+			   RENAME_EXCHANGE);
+	guard_end(&guard);
+	return err;
+}
+
+int store_exchange(struct store *store, int first_dir, const char *first,
+		   int second_dir, const char *second)
+{
+	int err = 0;
+
+	if (first_dir != second_dir)
+		err = durable_path(store, first_dir);
+	return err ? err
+		   : exchange_guarded(store, first_dir, first, second_dir,
+				      second);
 }
 
 size_t store_publications(struct store *store)

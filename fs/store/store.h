@@ -79,6 +79,9 @@ void store_names_unlock(struct store *store);
  */
 int store_rename(struct store *store, int from_dir, const char *from,
 		 int to_dir, const char *to, unsigned flags);
+/* The same with RENAME_EXCHANGE. -EINVAL where the file system cannot. */
+int store_exchange(struct store *store, int first_dir, const char *first,
+		   int second_dir, const char *second);
 
 /* How much was published through this handle; it only grows. */
 size_t store_publications(struct store *store);

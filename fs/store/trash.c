@@ -16,42 +16,26 @@
 #include "fs/own.h"
 #include "fs/random.h"
 #include "fs/store/clock.h"
+#include "fs/store/place.h"
 #include "fs/store/state.h"
 
 enum { ATTEMPTS = 4, DIGITS = 8, STAMP_SIZE = 32 };
 
-static int path_of(int dir, char path[PATH_MAX])
+/* "refs/<namespace>/…" of a file below it. */
+static int place_of_file(const struct store *store, int dir, const char *name,
+			 char place[PATH_MAX])
 {
-	char link[32];
-	ssize_t size;
+	int err = place_of(store, dir, place);
+	size_t size = err ? 0 : strlen(place);
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	size = readlink(link, path, PATH_MAX);
-	if (size < 0)
-		return -errno;
-	if (size == PATH_MAX)
-		return -ENAMETOOLONG;
-	path[size] = '\0';
-	return 0;
-}
-
-/* "refs/<namespace>/…" of a directory below it. */
-static int place_of(const struct store *store, int dir, char place[PATH_MAX])
-{
-	char root[PATH_MAX], path[PATH_MAX];
-	size_t size;
-	int err = path_of(store->root, root);
-
-	if (!err)
-		err = path_of(dir, path);
 	if (err)
 		return err;
-	size = strlen(root);
-	if (strncmp(path, root, size) != 0 ||
-	    strncmp(path + size, "/refs/", 6) != 0)
+	if (strncmp(place, "refs/", 5) != 0)
 		return -EXDEV;
-	snprintf(place, PATH_MAX, "%s", path + size + 1);
-	return 0;
+	return (size_t)snprintf(place + size, PATH_MAX - size, "/%s", name) <
+			       PATH_MAX - size
+		       ? 0
+		       : -ENAMETOOLONG;
 }
 
 /* Names in the order of their deletion, as far as a clock tells. */
@@ -123,17 +107,12 @@ int trash_delete(struct store *store, int dir, const char *name)
 {
 	char place[PATH_MAX];
 	struct stat st;
-	size_t size;
 	int err;
 
 	if (fd_stat_at(dir, name, &st) < 0)
 		return -errno;
 	if (is_worth_keeping(store, name, &st)) {
-		err = place_of(store, dir, place);
-		size = err ? 0 : strlen(place);
-		if (!err && (size_t)snprintf(place + size, PATH_MAX - size,
-					     "/%s", name) >= PATH_MAX - size)
-			err = -ENAMETOOLONG;
+		err = place_of_file(store, dir, name, place);
 		if (!err)
 			err = move_to(store, dir, name, place);
 		if (!err)

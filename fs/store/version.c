@@ -131,6 +131,11 @@ const char *const *version_names(const struct version *v, size_t *count)
 	return (const char *const *)v->manifest.names;
 }
 
+struct xattrs version_xattrs(const struct version *v)
+{
+	return v->manifest.xattrs;
+}
+
 static void log_manifest(const struct store *store, enum log_level level,
 			 const char *name, const char *what)
 {
@@ -266,10 +271,13 @@ bool version_is_current(const struct version *v, int dir, const char *name)
 	return version_look(v, dir, name) == 0;
 }
 
-static bool is_alike(const struct manifest_meta *a,
-		     const struct manifest_meta *b)
+static bool is_alike(const struct manifest *x, const struct manifest *y)
 {
-	return a->ino == b->ino && a->size == b->size && a->mode == b->mode &&
+	const struct manifest_meta *a = &x->meta;
+	const struct manifest_meta *b = &y->meta;
+
+	return xattrs_equal(x->xattrs, y->xattrs) && a->ino == b->ino &&
+	       a->size == b->size && a->mode == b->mode &&
 	       a->mtime_sec == b->mtime_sec && a->mtime_nsec == b->mtime_nsec &&
 	       a->uid == b->uid && a->kind == b->kind &&
 	       memcmp(a->sha256, b->sha256, sizeof(a->sha256)) == 0;
@@ -284,7 +292,7 @@ bool version_is_shown(const struct version *v, int dir, const char *name)
 		return true;
 	if (version_load(v->store, dir, name, &now))
 		return false;
-	alike = is_alike(&v->manifest.meta, &now->manifest.meta);
+	alike = is_alike(&v->manifest, &now->manifest);
 	version_put(now);
 	return alike;
 }

@@ -27,6 +27,7 @@ const struct manifest_meta *version_meta(const struct version *v);
 struct timespec version_changed(const struct version *v);
 /* The files that an .idx names; count 0 for everything else. */
 const char *const *version_names(const struct version *v, size_t *count);
+struct xattrs version_xattrs(const struct version *v);
 
 /*
  * Reads and checks the manifest `name` in the directory `dir`. Returns 0;
@@ -80,6 +81,14 @@ void version_let_go(struct store *store, struct version *v);
  */
 ssize_t version_read(struct store *store, struct version *v, uint64_t offset,
 		     void *bytes, size_t size);
+
+/*
+ * How many bytes of the store the content takes: its blocks as they are stored,
+ * each once, whoever has them too; nothing is read. Returns 0; -ENOENT when a
+ * block is lost; other errnos.
+ */
+int version_stored(struct store *store, const struct version *v,
+		   uint64_t *bytes);
 
 /*
  * Moves the manifest of `v` from `name` to quarantine/ with a reason, unless

@@ -55,6 +55,7 @@ class History:
     def __init__(self):
         self.given = {}
         self.moves = []
+        self.together = []
 
     def begin(self, name, content, at, durable):
         given = Given(content, at, durable)
@@ -83,6 +84,9 @@ class History:
             if self.is_last(given, names, at) and (
                     given.content not in map(seen.get, names)):
                 found.append(f"{names}: expected one to have {given.content}")
+        for names in self.together:
+            if len({seen.get(name) is MISS for name in names}) > 1:
+                found.append(f"{names}: expected all of them or none")
         return found
 
     def is_last(self, given, names, at):
@@ -160,6 +164,18 @@ class Recorder:
         with self.gives(old, MISS, False), self.gives(new, content, False):
             yield os.path.join(self.point, old), os.path.join(self.point, new)
         self.history.moves.append((self.history.given[new][-1], (old, new)))
+
+    @contextlib.contextmanager
+    def evicts(self, *names):
+        """Takes all of these names away; a crash leaves all or none."""
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                stack.enter_context(self.gives(name, MISS, False))
+            yield
+        self.history.together.append(names)
+        for name in names:
+            if os.path.lexists(os.path.join(self.store, "refs/default", name)):
+                raise AssertionError(f"expected {name} to be evicted")
 
     def recorded(self, change=lambda lines: lines):
         """What was recorded, with other lines of the same lengths if need be."""

@@ -5,6 +5,7 @@ A case is done again and again, each time with another number: prepare() makes
 what it needs, act() is the part with the fault, check() looks at what became of
 it, and redo() does it without a fault.
 """
+import errno
 import json
 import os
 import types
@@ -476,7 +477,11 @@ class Doctor(Command):
 
 
 class Create(Command):
-    """A mount that makes its store, is used, and ends."""
+    """A mount that makes its store, is used, and ends.
+
+    ESTALE says that another host has removed the directory, which clients get as
+    ENOENT; the log says no more.
+    """
 
     def prepare(self):
         self.mount = self.world.new_mount(self.number)
@@ -487,6 +492,7 @@ class Create(Command):
     def serve(self, mount):
         """The result of the daemon, as that of a command."""
         status = 0
+        told = ""
         try:
             mount.start()
             calls.write(os.path.join(mount.path, "file"), self.content())
@@ -500,10 +506,12 @@ class Create(Command):
             if mount.process.poll() is not None:
                 raise AssertionError(mount.log_text()) from error
             status = 1
+            if error.errno == errno.ENOENT:
+                told = f"{error}: as when the {os.strerror(errno.ESTALE)}"
         finally:
             mount.discard()
         return types.SimpleNamespace(returncode=status, stdout=b"",
-                                     stderr=mount.log_text().encode())
+                                     stderr=(mount.log_text() + told).encode())
 
     def redo(self):
         self.act()

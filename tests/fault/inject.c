@@ -35,8 +35,8 @@
 #define KINDS(K) \
 	K(chmod) K(close) K(faccessat) K(fallocate64) K(fchmod) K(fchmodat) \
 	K(fdopendir) K(flock) K(fopen64) K(fstat64) K(fstatat64) K(fstatfs64) \
-	K(fstatvfs64) K(fsync) K(ftruncate64) K(futimens) K(linkat) K(mkdir) \
-	K(mkdirat) K(mmap64) K(open64) K(openat64) K(pread64) K(pwrite64) \
+	K(fstatvfs64) K(fsync) K(ftruncate64) K(futimens) K(linkat) K(lseek64) \
+	K(mkdir) K(mkdirat) K(mmap64) K(open64) K(openat64) K(pread64) K(pwrite64) \
 	K(read) K(readdir64) K(readlinkat) K(realpath) K(renameat) \
 	K(renameat2) K(stat64) K(symlinkat) K(sync_file_range) K(syncfs) \
 	K(unlinkat) K(utimensat) K(write)
@@ -317,6 +317,11 @@ int sync_file_range(int fd, off64_t offset, off64_t size, unsigned flags)
 int ftruncate64(int fd, off64_t size)
 {
 	CALL(ftruncate64, is_ours(fd), -1, fd, size);
+}
+
+off64_t lseek64(int fd, off64_t offset, int whence)
+{
+	CALL(lseek64, is_ours(fd), -1, fd, offset, whence);
 }
 
 int fallocate64(int fd, int mode, off64_t offset, off64_t size)

@@ -139,6 +139,50 @@ def repairing(recorder):
     recorder.tacfs_may_fail("fsck", "--repair", "--read-data", recorder.store)
 
 
+def evicting(recorder):
+    """One of two directories, by a command; the other was used last."""
+    names = evictable(recorder)
+    with recorder.evicts(*names):
+        recorder.tacfs("gc", f"--evict={packs_size(recorder.store) * 3 // 4}",
+                       recorder.store)
+
+
+def evicting_in_a_mount(recorder):
+    """One of two directories, to make room for what is published."""
+    names = evictable(recorder)
+    limit = packs_size(recorder.store) * 5 // 4
+    with (recorder.evicts(*names), recorder.mounted(f"max_bytes={limit}"),
+          recorder.gives("new/graph.om", samples.om("new", 40000)) as path):
+        calls.save(path, samples.om("new", 40000))
+
+
+def rewriting(recorder):
+    """Of a pack that one file needs a half of; its name shows it all the time."""
+    with recorder.prepared():
+        whole, half = (os.path.join(recorder.point, name) for name in ("whole", "half"))
+        calls.write(whole, samples.noise("other", 50000) + samples.noise("half", 70000))
+        calls.write(half, samples.noise("half", 70000))
+        os.unlink(whole)
+    before = packs_of(recorder.store)
+    recorder.begin()
+    recorder.tacfs("gc", "--grace", "0", "--keep", "0", "--rewrite", "10",
+                   recorder.store)
+    if set(before) <= set(packs_of(recorder.store)):
+        raise AssertionError("expected the pack to be rewritten")
+
+
+def evictable(recorder):
+    """Begins with two directories; the names in the one that was used first."""
+    names = [f"old/{name}" for name in ("graph.om", "log", "settings.json")]
+    with recorder.prepared():
+        for number, name in enumerate((*names, "used/graph.om")):
+            calls.save(os.path.join(recorder.point, name), samples.om(number, 40000)
+                       if name.endswith(".om") else samples.text(name, 100))
+    recorder.begin()
+    os.utime(os.path.join(recorder.store, "refs/default/used"))
+    return names
+
+
 def sync(path):
     fd = os.open(path, os.O_RDWR)
     os.fsync(fd)
@@ -148,6 +192,10 @@ def sync(path):
 def packs_of(store):
     return [os.path.join(store, "packs", path)
             for path in samples.files_below(os.path.join(store, "packs"))]
+
+
+def packs_size(store):
+    return sum(map(os.path.getsize, packs_of(store)))
 
 
 def set_aside(store):
@@ -207,7 +255,8 @@ class Crashes(harness.unittest.TestCase):
 
 def add_tests():
     for scenario in (new_store, versions, plain_files, sharing, trash, collecting,
-                     set_aside_reused, repairing):
+                     set_aside_reused, repairing, evicting, evicting_in_a_mount,
+                     rewriting):
         def test(self, scenario=scenario):
             self.crash(scenario)
         test.__doc__ = scenario.__doc__

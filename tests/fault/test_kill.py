@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "mount"))
 sys.path.insert(0, HERE)
 
 import calls  # noqa: E402
+import forge  # noqa: E402
 import harness  # noqa: E402
 import load  # noqa: E402
 import samples  # noqa: E402
@@ -196,6 +197,70 @@ class Killed(harness.MountTest):
                     for path in left)
         self.assertLess(total, 64 << 20, f"expected tmp/ to stay small, seen {total} "
                         f"bytes in {len(left)} files")
+
+
+@mount_only
+class Exchanged(harness.MountTest):
+    """Another mount changes attributes while something is published, and is killed.
+
+    What it has then left in the store is made by hand (format.md, "Exchanging").
+    """
+
+    def setUp(self):
+        super().setUp()
+        self.name = os.path.relpath(self.path("graph.om"), self.mount.path)
+        self.manifest = os.path.join(self.store, "refs/default", self.name)
+        self.draft = os.path.join(self.store, "intents/draft-0123456789abcdef")
+        self.note = os.path.join(self.store, "intents/exchange-0123456789abcdef")
+
+    def take_away(self, process):
+        calls.save(self.path("graph.om"), samples.om(1))
+        expected = calls.read(self.manifest)
+        os.chmod(self.path("graph.om"), 0o640)
+        changed = calls.read(self.manifest)
+        calls.save(self.path("graph.om"), samples.om(2))
+        self.mount.stop()
+        os.rename(self.manifest, self.draft)
+        calls.write(self.manifest, changed)
+        boot = calls.read("/proc/sys/kernel/random/boot_id").decode().strip()
+        text = (f" {boot} {os.stat('/proc/self/ns/pid').st_ino} {process} "
+                f"{os.path.basename(self.draft)} {expected[-16:].hex()}="
+                f"{changed[-16:].hex()} refs/default/{self.name}").encode()
+        check = forge.check(text)[::-1].hex().encode()
+        calls.write(self.note, check + text + b"\0")
+
+    def assertBack(self):
+        self.mount.start()
+        self.assertContent(self.path("graph.om"), samples.om(2))
+        self.assertFalse(os.path.lexists(self.draft))
+        self.assertFalse(os.path.lexists(self.note))
+        self.assertEqual(harness.tacfs("fsck", self.store).returncode, 0)
+
+    def test_the_next_mount_puts_it_back(self):
+        self.take_away(process_that_ended())
+        self.assertBack()
+
+    def test_commands_put_it_back(self):
+        for command in (("gc",), ("fsck", "--repair")):
+            with self.subTest(command):
+                self.take_away(process_that_ended())
+                self.assertEqual(harness.tacfs(*command, self.store).returncode, 0)
+                self.assertFalse(os.path.lexists(self.draft))
+                self.assertBack()
+
+    def test_who_lives_does_it_himself(self):
+        self.take_away(os.getpid())
+        self.mount.start()
+        self.assertContent(self.path("graph.om"), samples.om(1))
+        self.assertTrue(os.path.lexists(self.draft))
+        os.unlink(self.draft)
+        os.unlink(self.note)
+
+
+def process_that_ended():
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
 
 
 def size_of(path):

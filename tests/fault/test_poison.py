@@ -475,6 +475,32 @@ class Collecting(SharedTest):
         self.assertGreaterEqual(self.gc(US)["expired_files"], 1)
         friend.stop()
 
+    def test_each_user_evicts_directories_of_his_own(self):
+        friend = self.mount_as(FRIEND, "friend7", ("allow_other",))
+        tops = {US: self.mount.path, FRIEND: friend.path}
+        for number, evictor in enumerate((US, FRIEND, 0)):
+            paths = {user: os.path.join(top, self._testMethodName, f"of{user}",
+                                        f"{number}.om") for user, top in tops.items()}
+            for user, path in paths.items():
+                calls.save(path, samples.om((user, number), 50000))
+            if evictor == US:  # where others may write, too
+                calls.save(os.path.join(tops[FRIEND], self._testMethodName,
+                                        f"of{US}", "log"), b"theirs")
+            self.evict(evictor)
+            for user, path in paths.items():
+                if evictor in (user, 0):
+                    self.assertEqual(calls.look(path), ("errno", errno.ENOENT))
+                    self.assertFalse(os.path.exists(os.path.dirname(path)))
+                else:
+                    self.assertContent(path, samples.om((user, number), 50000))
+        friend.stop()
+
+    def evict(self, user):
+        """Root, whose store it is, can make as much room as is asked for."""
+        done = harness.tacfs("gc", "--evict=0", self.store,
+                             **(identity(user) if user else {}))
+        self.assertEqual(done.returncode, 1 if user else 0, done.stderr)
+
     def test_renames_leave_their_link_for_an_hour(self):
         calls.write(self.path("old"), samples.noise("renamed", 50000))
         os.rename(self.path("old"), self.path("new"))

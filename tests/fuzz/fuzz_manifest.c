@@ -31,14 +31,42 @@ static void write_back(const struct manifest *m)
 	writer_free(&twice);
 }
 
+/* Each attribute is removed and set again, which must change nothing. */
+static void change_xattrs(struct xattrs all)
+{
+	struct xattr at = { .name = NULL };
+
+	while (xattrs_next(all, &at)) {
+		struct writer without = writer_upto(XATTRS_MAX);
+		struct writer again = writer_upto(XATTRS_MAX);
+		struct xattr_change change = { .name = at.name };
+
+		if (xattrs_change(all, &change, &without))
+			abort();
+		change.value = at.value;
+		change.size = at.size;
+		change.create = true;
+		if (xattrs_change(
+			    (struct xattrs){ without.bytes, without.size },
+			    &change, &again) ||
+		    !xattrs_equal(all,
+				  (struct xattrs){ again.bytes, again.size }))
+			abort();
+		writer_free(&without);
+		writer_free(&again);
+	}
+}
+
 static void try(const uint8_t *data, size_t size)
 {
 	struct arena arena = arena_upto(ARENA_LIMIT);
 	struct manifest m;
 	const char *why;
 
-	if (!manifest_parse(data, size, &arena, &m, &why))
+	if (!manifest_parse(data, size, &arena, &m, &why)) {
 		write_back(&m);
+		change_xattrs(m.xattrs);
+	}
 	arena_free(&arena);
 }
 

@@ -329,6 +329,19 @@ def append_lines(path, who, count):
         append(path, f"{who} {line:06d} {'x' * 40}\n".encode())
 
 
+def create_attributes(path, who, count):
+    """Sets some of its own; how many it created of those that all want."""
+    created = 0
+    for number in range(count):
+        os.setxattr(path, f"user.{who}.{number}", b"%d" % number)
+        try:
+            os.setxattr(path, f"user.shared.{number}", b"", os.XATTR_CREATE)
+            created += 1
+        except FileExistsError:
+            pass
+    return created
+
+
 def replace_often(path, seconds, stop):
     """Writes a temporary file and renames it over path, again and again.
 

@@ -120,6 +120,18 @@ class Found(harness.MountTest):
         self.assertContent(self.path("link.idx"), samples.idx("link.om"), by=other)
         self.assertMissing(self.path("other", "dir.idx"), by=other)
 
+    def test_file_without_a_name_has_no_links(self):
+        fds = []
+        for name in ("unlinked", "replaced", "new"):
+            calls.write(self.path(name), b"content")
+            fds.append(os.open(self.path(name), os.O_RDWR))
+        os.unlink(self.path("unlinked"))
+        os.rename(self.path("new"), self.path("replaced"))
+        for fd, links in zip(fds, (0, 0, 1)):
+            os.write(fd, b"more")
+            self.assertEqual(os.fstat(fd).st_nlink, links)
+            os.close(fd)
+
 
 @mount_only
 class Ended(unittest.TestCase):

@@ -1,302 +1,171 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random calls on plain names give what they give on another file system.
+"""Random operations give what POSIX says, and what a plain directory gives.
 
-The same calls are made in the mount and in an ordinary directory; results,
-errors and what is then there must be equal. A failure names its seed and the
-last calls. TACFS_SEED repeats one run.
+random_file.c has a model of some files, random_tree.py makes the same calls in a
+plain directory, random_versions.py has a model of who sees which version of an
+artifact; here they are run, with remounts between, and several at once.
+
+    TACFS_SEED=N            that seed instead of the fixed ones
+    TACFS_RANDOM_SECONDS=N  all of them in turn for so long, with new seeds, from
+                            TACFS_SEED on if that is given
+
+A failure says the seed and the last operations; the seed repeats it, but for what
+several processes do at once.
 """
-import errno
+import itertools
 import os
 import random
-import stat
+import sys
+import tempfile
+import time
+import unittest
 
-import calls
 import harness
-import samples
+import random_versions
+from harness import mount_only
 
-NAMES = ("a", "b.json", "c.lock", "d.tmp")
-PLACES = ("", "dir0", "dir1", "dir0/sub")
-SIZES = (0, 1, 100, 2048, 2049, 4095, 4096, 5000, 65536, 70000)
-STEPS = harness.amount(400, 5000)
-SEEDS = harness.amount(4, 40)
-TIMES = (10**18, 10**18 + 1, 1234567890 * 10**9 + 987654321)
+SEED = int(os.environ.get("TACFS_SEED", 0))
+SECONDS = int(os.environ.get("TACFS_RANDOM_SECONDS", 0))
+FILE_OPERATIONS = harness.amount(150, 3000)
+TREE_CALLS = harness.amount(150, 3000)
+VERSION_STEPS = harness.amount(100, 1000)
+AT_ONCE = 2     # processes of either kind
+REGION = 50000  # WORLD_REGION in file_world.h
 
 
-class Side:
-    """One of the two directories, and what is open there."""
+def seeds(count):
+    """Few where sanitizers make everything slow."""
+    count = count if harness.sanitized() else 3 * count
+    return [SEED] if SEED else range(1, harness.amount(count, 10 * count) + 1)
 
-    def __init__(self, root):
-        self.root = root
-        self.open = {}
 
-    def path(self, name):
-        return os.path.join(self.root, name)
+def file_program():
+    build = os.path.dirname(os.path.abspath(harness.binary()))
+    return os.path.join(build, "tests", "mount", "random_file")
 
-    def attempt(self, call, *arguments):
-        """The result of a call, or the name of its error."""
-        try:
-            return getattr(self, call)(*arguments)
-        except OSError as error:
-            return errno.errorcode.get(error.errno, error.errno)
 
-    def write_whole(self, name, content, mode):
-        calls.write(self.path(name), content, mode)
+class Random(harness.MountTest):
+    mounts = 2
 
-    def append(self, name, content):
-        calls.append(self.path(name), content)
+    def setUp(self):
+        super().setUp()
+        plain = tempfile.TemporaryDirectory()
+        self.addCleanup(plain.cleanup)
+        self.plain = plain.name
 
-    def write_at(self, name, content, offset):
-        fd = os.open(self.path(name), os.O_RDWR)
-        try:
-            return os.pwrite(fd, content, offset)
-        finally:
-            os.close(fd)
+    def pair(self, name):
+        """A new directory on the mount, and one that is its model."""
+        paths = self.path(name), os.path.join(self.plain, name)
+        for path in paths:
+            os.mkdir(path)
+        return paths
 
-    def truncate(self, name, size):
-        os.truncate(self.path(name), size)
+    def file_command(self, pair, seed, *shared):
+        program = file_program()
+        if not os.access(program, os.X_OK):
+            self.skipTest(f"{program} is not built")
+        return [program, *pair, str(seed), str(FILE_OPERATIONS), *shared]
 
-    def read(self, name):
-        return calls.read(self.path(name))
+    def tree_command(self, pair, seed, *mode):
+        return [sys.executable, os.path.join(harness.HERE, "random_tree.py"), *pair,
+                str(seed), str(TREE_CALLS), *mode]
 
-    def read_at(self, name, size, offset):
-        fd = os.open(self.path(name), os.O_RDONLY)
-        try:
-            return os.pread(fd, size, offset)
-        finally:
-            os.close(fd)
+    def run_twice(self, seed, *commands):
+        """With other seeds after a remount; each begins and ends by comparing all."""
+        for phase in (0, 1):
+            made = [command(seed * 1000 + phase * 100 + number)
+                    for number, command in enumerate(commands)]
+            for status, output in harness.run_parallel(made):
+                self.assertEqual(status, 0, f"TACFS_SEED={seed}, phase {phase}:\n"
+                                            f"{output}")
+            self.mount.restart()
 
-    def create(self, name, mode):
-        os.close(os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL,
-                         mode))
+    def files(self, seed):
+        pair = self.pair(f"files{seed}")
+        self.run_twice(seed, lambda seed: self.file_command(pair, seed))
 
-    def rename(self, name, other):
-        os.rename(self.path(name), self.path(other))
+    def trees(self, seed):
+        pair = self.pair(f"trees{seed}")
+        self.run_twice(seed, lambda seed: self.tree_command(pair, seed))
 
-    def unlink(self, name):
-        os.unlink(self.path(name))
+    def artifacts(self, seed):
+        pair = self.pair(f"artifacts{seed}")
+        self.run_twice(seed, lambda seed: self.tree_command(pair, seed, "artifacts"))
 
-    def mkdir(self, name):
+    def versions(self, seed):
+        name = f"versions{seed}"
         os.mkdir(self.path(name))
+        with random_versions.Run(seed, self.path(name),
+                                 os.path.join(self.other_dir, name)) as run:
+            run.steps(VERSION_STEPS)
 
-    def rmdir(self, name):
-        os.rmdir(self.path(name))
+    def together(self, seed):
+        def file_maker(number):
+            pair = self.pair(f"own{seed}-{number}")
 
-    def chmod(self, name, mode):
-        os.chmod(self.path(name), mode)
+            def make(seed):
+                if number == 0:
+                    self.new_shared_file(shared)
+                return self.file_command(pair, seed, shared, str(number))
+            return make
 
-    def utime(self, name, time):
-        os.utime(self.path(name), ns=(time, time))
-        return os.stat(self.path(name)).st_mtime_ns
+        def tree_maker(number):
+            pair = self.pair(f"tree{seed}-{number}")
+            return lambda seed: self.tree_command(pair, seed)
 
-    def symlink(self, name, target):
-        os.symlink(target, self.path(name))
+        shared = self.path(f"shared{seed}")
+        self.run_twice(seed, *map(file_maker, range(AT_ONCE)),
+                       *map(tree_maker, range(AT_ONCE)))
 
-    def listdir(self, name):
-        return sorted(os.listdir(self.path(name)))
-
-    def status(self, name):
-        status = os.lstat(self.path(name))
-        size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-        return oct(status.st_mode), size
-
-    def hold(self, name, flags, slot):
-        """Opens a descriptor that later calls use; one for each slot."""
-        self.drop(slot)
-        self.open[slot] = os.open(self.path(name), flags, 0o640)
-
-    def drop(self, slot):
-        if slot in self.open:
-            os.close(self.open.pop(slot))
-
-    def drop_all(self):
-        for slot in list(self.open):
-            self.drop(slot)
-
-    def held_write(self, slot, content, offset):
-        if slot in self.open:
-            return os.pwrite(self.open[slot], content, offset)
-        return None
-
-    def held_read(self, slot, size, offset):
-        if slot in self.open:
-            return os.pread(self.open[slot], size, offset)
-        return None
-
-    def held_truncate(self, slot, size):
-        if slot in self.open:
-            os.ftruncate(self.open[slot], size)
-
-    def held_sync(self, slot):
-        if slot in self.open:
-            os.fsync(self.open[slot])
-
-    def held_size(self, slot):
-        if slot in self.open:
-            return os.fstat(self.open[slot]).st_size
-        return None
-
-    def tree(self):
-        """{path: (type and mode, size, content or target)}"""
-        found = {}
-        for directory, subdirectories, names in os.walk(self.root):
-            for name in subdirectories + names:
-                path = os.path.relpath(os.path.join(directory, name), self.root)
-                mode, size = self.status(path)
-                what = None
-                if stat.S_ISREG(int(mode, 8)):
-                    what = self.read(path) if int(mode, 8) & 0o400 else None
-                elif stat.S_ISLNK(int(mode, 8)):
-                    what = os.readlink(self.path(path))
-                found[path] = mode, size, what
-        return found
+    @staticmethod
+    def new_shared_file(path):
+        with open(path, "wb") as file:
+            file.write(bytes(REGION * AT_ONCE))
 
 
-class Chooser:
-    """Draws calls; weights keep the tree populated."""
+@unittest.skipIf(SECONDS, "TACFS_RANDOM_SECONDS is set")
+class Fixed(Random):
+    def test_files(self):
+        for seed in seeds(2):
+            self.files(seed)
 
-    # Descriptors stay within files that nothing else opens for writing: which
-    # version a reader from before sees is not this test's question.
-    HELD = ("held0", "held1")
+    def test_trees(self):
+        for seed in seeds(2):
+            self.trees(seed)
 
-    def __init__(self, seed):
-        self.random = random.Random(seed)
+    @mount_only
+    def test_trees_with_artifacts(self):
+        for seed in seeds(1):
+            self.artifacts(seed)
 
-    def name(self):
-        place = self.random.choice(PLACES)
-        return os.path.join(place, self.random.choice(NAMES))
+    @mount_only
+    def test_versions_of_an_artifact(self):
+        for seed in seeds(2):
+            self.versions(seed)
 
-    def directory(self):
-        return self.random.choice(PLACES[1:])
-
-    def content(self):
-        size = self.random.choice(SIZES)
-        make = self.random.choice((samples.noise, samples.text))
-        return make(self.random.randrange(5), size)
-
-    def offset(self):
-        return self.random.choice((0, 1, 10, 4000, 65530, 70000))
-
-    def mode(self):
-        return self.random.choice((0o600, 0o644, 0o755, 0o400, 0o666))
-
-    def draw(self):
-        kind = self.random.choices(
-            ("write_whole", "append", "write_at", "truncate", "read", "read_at",
-             "create", "rename", "unlink", "mkdir", "rmdir", "chmod", "utime",
-             "symlink", "listdir", "status", "move_directory", "held"),
-            (10, 6, 6, 4, 8, 4, 3, 8, 5, 6, 3, 4, 4, 1, 3, 6, 2, 14))[0]
-        return getattr(self, kind)()
-
-    def write_whole(self):
-        return "write_whole", self.name(), self.content(), self.mode()
-
-    def append(self):
-        return "append", self.name(), self.content()
-
-    def write_at(self):
-        return "write_at", self.name(), self.content(), self.offset()
-
-    def truncate(self):
-        return "truncate", self.name(), self.random.choice(SIZES)
-
-    def read(self):
-        return "read", self.name()
-
-    def read_at(self):
-        return "read_at", self.name(), self.random.choice(SIZES), self.offset()
-
-    def create(self):
-        return "create", self.name(), self.mode()
-
-    def rename(self):
-        return "rename", self.name(), self.name()
-
-    def unlink(self):
-        return "unlink", self.name()
-
-    def mkdir(self):
-        return "mkdir", self.directory()
-
-    def rmdir(self):
-        return "rmdir", self.directory()
-
-    def chmod(self):
-        return "chmod", self.name(), self.mode()
-
-    def utime(self):
-        return "utime", self.name(), self.random.choice(TIMES)
-
-    def symlink(self):
-        return "symlink", self.name(), self.random.choice(NAMES)
-
-    def listdir(self):
-        return "listdir", self.random.choice(PLACES)
-
-    def status(self):
-        return "status", self.name()
-
-    def move_directory(self):
-        return "rename", self.directory(), self.directory()
-
-    def held(self):
-        """A call on a file of its own that may stay open over other calls."""
-        slot = self.random.choice(self.HELD)
-        if self.random.random() < 0.2:
-            flags = self.random.choice((os.O_CREAT, os.O_CREAT | os.O_TRUNC))
-            return "hold", slot, os.O_RDWR | flags, slot
-        return self.random.choice((
-            ("held_write", slot, self.content(), self.offset()),
-            ("held_read", slot, self.random.choice(SIZES), self.offset()),
-            ("held_truncate", slot, self.random.choice(SIZES)),
-            ("held_sync", slot), ("held_size", slot), ("drop", slot),
-            ("unlink", slot)))
+    def test_several_processes(self):
+        for seed in seeds(1):
+            self.together(seed)
 
 
-class RandomCalls(harness.MountTest):
-    def test_random_calls_give_what_they_give_elsewhere(self):
-        only = os.environ.get("TACFS_SEED")
-        for seed in [int(only)] if only else range(SEEDS):
-            self.run_seed(seed)
-
-    def run_seed(self, seed):
-        self.seed = seed
-        mounted = Side(self.path(f"seed{seed}"))
-        other = Side(harness.new_directory(f"seed{seed}"))
-        os.mkdir(mounted.root)
-        chooser = Chooser(seed)
-        for side in (mounted, other):
-            self.addCleanup(side.drop_all)
-        done = []
-        for _ in range(STEPS):
-            call = chooser.draw()
-            done.append(call)
-            self.compare(done, other.attempt(*call), mounted.attempt(*call))
-        self.compare_trees(done, other, mounted)
-        mounted.drop_all()
-        other.drop_all()
-        self.mount.restart()
-        self.compare_trees(done + [("remount",)], other, mounted)
-
-    def compare_trees(self, done, other, mounted):
-        expected, seen = other.tree(), mounted.tree()
-        for path in sorted(set(expected) | set(seen)):
-            self.compare(done + [("at the end", path)], expected.get(path),
-                         seen.get(path))
-
-    def compare(self, done, expected, seen):
-        if seen != expected:
-            last = "\n  ".join(brief(call) for call in done[-12:])
-            self.fail(f"seed {self.seed}, after {len(done)} calls, expected {brief(expected)}, seen "
-                      f"{brief(seen)}; the last calls:\n  {last}")
-
-
-def brief(value):
-    if isinstance(value, bytes):
-        return samples.describe(value) if len(value) > 20 else repr(value)
-    if isinstance(value, tuple):
-        return "(" + ", ".join(brief(part) for part in value) + ")"
-    return repr(value)
+@unittest.skipUnless(SECONDS, "TACFS_RANDOM_SECONDS is not set")
+class ForSomeTime(Random):
+    def test_everything_in_turn(self):
+        end = time.monotonic() + SECONDS
+        kinds = [self.files, self.trees, self.together]
+        if not harness.PLAIN:
+            kinds += [self.artifacts, self.versions]
+        first = SEED or random.SystemRandom().randrange(1, 10**9)
+        for seed in itertools.count(first):
+            for kind in kinds:
+                print(f"{kind.__name__}: TACFS_SEED={seed}", file=sys.stderr, flush=True)
+                kind(seed)
+                if time.monotonic() > end:
+                    return
 
 
 if __name__ == "__main__":
+    if os.access("/dev/shm", os.W_OK):  # stores there need not wait for a disk
+        os.environ.setdefault("TACFS_TEST_DIR", "/dev/shm")
+    os.environ.setdefault("TACFS_TEST_TIMEOUT", str(600 + 2 * SECONDS))
     harness.main()

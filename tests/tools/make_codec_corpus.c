@@ -50,11 +50,22 @@ static const struct change manifest_changes[] = {
 	{ "bad-file-size", FROM_START, 56, 8, 1 },
 	{ "bad-nanoseconds", FROM_START, 72, 4, 1000000000 },
 	{ "bad-mode", FROM_START, 76, 4, 0100600 },
-	{ "bad-pack-index", FROM_END, 24, 4, 2 },
-	{ "bad-block-size", FROM_END, 28, 4, BLOCK_MAX + 1 },
+	{ "bad-pack-index", FROM_END, 60, 4, 2 },
+	{ "bad-block-size", FROM_END, 64, 4, BLOCK_MAX + 1 },
 	{ "bad-no-pack-id", FROM_START, 210, 16, 0 },
 	{ "bad-name-slash", FROM_START, 170, 1, '/' },
 	{ "bad-name-size", FROM_START, 168, 2, UINT16_MAX },
+};
+
+/* Its attributes end before BLKS (124 bytes), STAT (36) and the checksum. */
+static const struct change xattr_changes[] = {
+	{ "bad-attribute-namespace", FROM_END, 210, 1, 'x' },
+	{ "bad-attribute-no-name", FROM_END, 205, 1, 0 },
+	{ "bad-attribute-order", FROM_END, 205, 1, 'f' },
+	{ "bad-attribute-reserved", FROM_END, 205, 6, 0x2e7366636174 },
+	{ "bad-attribute-value-size", FROM_END, 198, 4, UINT32_MAX },
+	{ "bad-attribute-cut", FROM_END, 180, 4, 1 },
+	{ "bad-attribute-name-end", FROM_END, 181, 1, 'x' },
 };
 
 static void save(const char *directory, const char *name, const uint8_t *bytes,
@@ -146,6 +157,15 @@ static void make_manifests(const char *directory)
 	good.bytes[100] ^= 1;
 	for (size_t i = 0; i < count; i++)
 		save_changed(directory, &manifest_changes[i], &good, 0,
+			     reseal_manifest);
+	good.size = 0;
+	sample_manifest_xattrs(&s);
+	if (manifest_write(&s.m, &good))
+		abort();
+	save(directory, "good-attributes", good.bytes, good.size);
+	count = sizeof(xattr_changes) / sizeof(xattr_changes[0]);
+	for (size_t i = 0; i < count; i++)
+		save_changed(directory, &xattr_changes[i], &good, 0,
 			     reseal_manifest);
 	writer_free(&good);
 }

@@ -8,6 +8,7 @@ tacfs_unit_test(test_digest SOURCES test_digest.c collision.c LINK codec PkgConf
 tacfs_unit_test(test_chunk SOURCES test_chunk.c LINK codec)
 tacfs_unit_test(test_block SOURCES test_block.c samples.c LINK codec)
 tacfs_unit_test(test_pack SOURCES test_pack.c samples.c reseal.c LINK codec)
+tacfs_unit_test(test_xattrs SOURCES test_xattrs.c LINK codec)
 tacfs_unit_test(test_manifest SOURCES test_manifest.c samples.c reseal.c LINK codec)
 tacfs_unit_test(test_codec_corpus SOURCES test_codec_corpus.c samples.c LINK codec)
 target_compile_definitions(test_codec_corpus PRIVATE

@@ -132,6 +132,9 @@ static struct manifest_meta sample_meta(uint64_t size)
 		.readable_size = 123456,
 		.digest = digest_of("the file", 8),
 		.sha256 = "sha256 of 32 bytes, all of them",
+		.stored = size,
+		.atime_sec = -1,
+		.atime_nsec = 999999999,
 	};
 }
 
@@ -165,6 +168,17 @@ void sample_manifest_blocks(struct sample_manifest *s)
 		.names = s->names,
 		.name_count = 2,
 	};
+	s->m.meta.stored = 12345;
+	s->m.meta.atime_sec = -2;
+	s->m.meta.atime_nsec = 1;
+}
+
+void sample_manifest_xattrs(struct sample_manifest *s)
+{
+	static const uint8_t xattrs[] = SAMPLE_XATTRS;
+
+	sample_manifest_blocks(s);
+	s->m.xattrs = (struct xattrs){ xattrs, sizeof(xattrs) };
 }
 
 void sample_manifest_inline(struct sample_manifest *s)

@@ -41,6 +41,11 @@ void sample_pack_free(struct sample_pack *p);
 int sample_pack_parse(const uint8_t *file, size_t size, struct arena *arena,
 		      struct pack_table *table);
 
+/* user.colour is "red", user.empty is empty; the last byte is C's. */
+#define SAMPLE_XATTRS                                                          \
+	"user.colour\0\3\0\0\0red"                                             \
+	"user.empty\0\0\0\0"
+
 /* What the sample's manifests point to. */
 struct sample_manifest {
 	struct digest packs[2];
@@ -50,6 +55,8 @@ struct sample_manifest {
 };
 
 void sample_manifest_blocks(struct sample_manifest *s);
+/* The same with attributes: SAMPLE_XATTRS. */
+void sample_manifest_xattrs(struct sample_manifest *s);
 void sample_manifest_inline(struct sample_manifest *s);
 
 #endif

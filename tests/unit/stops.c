@@ -48,6 +48,8 @@ ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at);
 ssize_t __real_pwrite64(int fd, const void *bytes, size_t size, off_t at);
 int __wrap_linkat(int from, const char *old, int to, const char *new, int how);
 int __real_linkat(int from, const char *old, int to, const char *new, int how);
+int __wrap_symlinkat(const char *target, int dir, const char *name);
+int __real_symlinkat(const char *target, int dir, const char *name);
 int __wrap_renameat(int from, const char *old, int to, const char *new);
 int __real_renameat(int from, const char *old, int to, const char *new);
 int __wrap_renameat2(int from, const char *old, int to, const char *new,
@@ -87,6 +89,12 @@ int __wrap_linkat(int from, const char *old, int to, const char *new, int how)
 {
 	step(old);
 	return __real_linkat(from, old, to, new, how);
+}
+
+int __wrap_symlinkat(const char *target, int dir, const char *name)
+{
+	step(name);
+	return __real_symlinkat(target, dir, name);
 }
 
 int __wrap_renameat(int from, const char *old, int to, const char *new)

@@ -15,12 +15,17 @@ endforeach()
 tacfs_unit_test(test_store_steps
   SOURCES test_store_steps.c stops.c store_fixture.c store_collecting.c
   LINK fs)
-foreach(call openat64 fstatat64 pwrite64 linkat renameat renameat2 unlinkat faccessat)
+tacfs_unit_test(test_store_exchange
+  SOURCES test_store_exchange.c stops.c store_fixture.c store_collecting.c
+  LINK fs)
+foreach(call openat64 fstatat64 pwrite64 linkat symlinkat renameat renameat2 unlinkat
+    faccessat)
   target_link_options(test_store_steps PRIVATE -Wl,--wrap=${call})
+  target_link_options(test_store_exchange PRIVATE -Wl,--wrap=${call})
 endforeach()
 tacfs_unit_test(test_store_check
   SOURCES test_store_check.c store_fixture.c reseal.c LINK fs)
 # Each in one thread: nothing for the thread sanitizer.
-set_property(TEST test_store_check test_store_damage test_store_kill test_store_steps
+set_property(TEST test_store_check test_store_damage test_store_exchange test_store_kill test_store_steps
   APPEND PROPERTY LABELS single)
 tacfs_unit_test(test_pack_set SOURCES test_pack_set.c LINK fs)

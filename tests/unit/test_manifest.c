@@ -18,12 +18,17 @@ enum {
 	HEADER_SIZE = 32,
 	SECTION_HEADER = 16,
 	META_SIZE = 104,
-	/* Of the sample with blocks: META, NAME, PACK, BLKS. */
+	/* Of the sample with blocks: META, NAME, PACK, BLKS, STAT. */
 	META_AT = HEADER_SIZE + SECTION_HEADER,
 	NAME_AT = META_AT + META_SIZE + SECTION_HEADER,
 	NAME_SIZE = 2 + 8 + 2 + 14,
 	PACK_AT = NAME_AT + NAME_SIZE + SECTION_HEADER,
-	BLKS_AT = PACK_AT + 2 * DIGEST_SIZE + SECTION_HEADER
+	BLKS_AT = PACK_AT + 2 * DIGEST_SIZE + SECTION_HEADER,
+	STAT_AT = BLKS_AT + 3 * 36 + SECTION_HEADER,
+	/* With attributes those come before BLKS. */
+	XATR_AT = BLKS_AT,
+	EMPTY_AT = XATR_AT + 19, /* the second attribute */
+	XATR_SIZE = 34
 };
 
 struct fixture {
@@ -51,6 +56,17 @@ static int with_blocks(void **state)
 		return -1;
 	*state = f;
 	sample_manifest_blocks(&f->sample);
+	return manifest_write(&f->sample.m, &f->file);
+}
+
+static int with_xattrs(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	if (!f)
+		return -1;
+	*state = f;
+	sample_manifest_xattrs(&f->sample);
 	return manifest_write(&f->sample.m, &f->file);
 }
 
@@ -103,6 +119,9 @@ static void assert_same_meta(const struct manifest_meta *a,
 	assert_int_equal(a->readable_size, b->readable_size);
 	assert_true(digest_equal(&a->digest, &b->digest));
 	assert_memory_equal(a->sha256, b->sha256, SHA256_SIZE);
+	assert_int_equal(a->stored, b->stored);
+	assert_int_equal(a->atime_sec, b->atime_sec);
+	assert_int_equal(a->atime_nsec, b->atime_nsec);
 }
 
 static void parse(struct fixture *f, struct manifest *m)
@@ -139,6 +158,19 @@ static void a_manifest_with_blocks_comes_back(void **state)
 		assert_string_equal(m.names[i], was->names[i]);
 }
 
+static void attributes_come_back(void **state)
+{
+	struct fixture *f = *state;
+	struct manifest m;
+
+	parse(f, &m);
+	assert_same_meta(&m.meta, &f->sample.m.meta);
+	assert_int_equal(m.xattrs.size, XATR_SIZE);
+	assert_memory_equal(m.xattrs.bytes, SAMPLE_XATTRS, XATR_SIZE);
+	assert_memory_equal(f->file.bytes + XATR_AT, SAMPLE_XATTRS, XATR_SIZE);
+	assert_int_equal(m.block_count, f->sample.m.block_count);
+}
+
 static void inline_content_comes_back(void **state)
 {
 	struct fixture *f = *state;
@@ -152,6 +184,21 @@ static void inline_content_comes_back(void **state)
 	assert_int_equal(m.block_count, 0);
 	assert_int_equal(m.pack_count, 0);
 	assert_int_equal(m.name_count, 0);
+}
+
+static void what_is_taken_anyway_is_not_said(void **state)
+{
+	struct fixture *f = *state;
+	struct manifest_meta *meta = &f->sample.m.meta;
+	size_t shortest = f->file.size;
+	struct manifest m;
+
+	meta->atime_nsec--;
+	f->file.size = 0;
+	assert_int_equal(manifest_write(&f->sample.m, &f->file), 0);
+	assert_int_equal(f->file.size, shortest + SECTION_HEADER + 20);
+	parse(f, &m);
+	assert_same_meta(&m.meta, meta);
 }
 
 static void an_empty_file_has_neither_content_nor_blocks(void **state)
@@ -214,8 +261,8 @@ static const struct change {
 	{ 0, 1, 'X', -EBADMSG },
 	{ 8, 4, 2, -ENOTSUP }, /* version */
 	{ 8, 4, 0, -ENOTSUP },
-	{ 12, 4, 3, -EBADMSG }, /* sections */
-	{ 12, 4, 5, -EBADMSG },
+	{ 12, 4, 4, -EBADMSG }, /* sections */
+	{ 12, 4, 6, -EBADMSG },
 	{ 12, 4, UINT32_MAX, -EBADMSG },
 	{ 24, 8, 1, -ENOTSUP },			   /* reserved */
 	{ META_AT - 16, 4, 0x41544144, -EBADMSG }, /* META becomes DATA */
@@ -246,16 +293,35 @@ static const struct change {
 	{ BLKS_AT + 28, 4, 2, -EBADMSG },	   /* its pack */
 	{ BLKS_AT + 32, 4, UINT32_MAX, 0 },	   /* its number: a hint */
 	{ BLKS_AT - 16, 4, 0x4b434150, -EBADMSG }, /* PACK again */
+	{ STAT_AT - 12, 4, 1, 0 },		   /* critical */
+	{ STAT_AT - 8, 8, 19, -EBADMSG },
+	{ STAT_AT, 8, UINT64_MAX, 0 },
+	{ STAT_AT + 16, 4, 1000000000, -EBADMSG }, /* nanoseconds */
 };
 
-static void each_rule_of_the_format_is_enforced(void **state)
+static const struct change xattr_changes[] = {
+	{ XATR_AT, 1, 'x', -EBADMSG },		      /* another namespace */
+	{ XATR_AT + 5, 1, 0, -EBADMSG },	      /* no name behind it */
+	{ XATR_AT + 5, 6, 0x2e7366636174, -EBADMSG }, /* user.tacfs. */
+	{ XATR_AT + 5, 1, 'f', -EBADMSG }, /* behind the second one */
+	{ XATR_AT + 5, 1, 'a', 0 },
+	{ XATR_AT + 12, 4, 4, -EBADMSG }, /* its value */
+	{ XATR_AT + 12, 4, UINT32_MAX, -EBADMSG },
+	{ EMPTY_AT + 10, 1, 'x', -EBADMSG }, /* a name without an end */
+	{ EMPTY_AT + 11, 4, 1, -EBADMSG },
+	{ XATR_AT - 8, 8, XATR_SIZE - 1, -EBADMSG },
+	{ XATR_AT - 8, 8, 0, -EBADMSG },
+	{ XATR_AT - 16, 4, 0x4b434150, -EBADMSG }, /* PACK again */
+};
+
+static void enforce(const struct fixture *f, const struct change *table,
+		    size_t count)
 {
-	struct fixture *f = *state;
 	uint8_t *bytes = malloc(f->file.size);
 
 	assert_non_null(bytes);
-	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		const struct change *c = &changes[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct change *c = &table[i];
 		int err;
 
 		memcpy(bytes, f->file.bytes, f->file.size);
@@ -269,6 +335,17 @@ static void each_rule_of_the_format_is_enforced(void **state)
 				 c->err);
 	}
 	free(bytes);
+}
+
+static void each_rule_of_the_format_is_enforced(void **state)
+{
+	enforce(*state, changes, sizeof(changes) / sizeof(changes[0]));
+}
+
+static void each_rule_of_attributes_is_enforced(void **state)
+{
+	enforce(*state, xattr_changes,
+		sizeof(xattr_changes) / sizeof(xattr_changes[0]));
 }
 
 /* Inserts a section of one byte before the file's first, which is META. */
@@ -378,15 +455,17 @@ static void the_writer_refuses_what_the_reader_would(void **state)
 	struct writer out = writer_upto(1 << 16);
 
 	(void)state;
-	for (int i = 0; i < 7; i++) {
-		sample_manifest_blocks(&s);
+	for (int i = 0; i < 8; i++) {
+		sample_manifest_xattrs(&s);
 		s.m.meta.size += i == 0;
 		s.m.meta.mode |= i == 1 ? 0100000 : 0;
 		s.m.meta.mtime_nsec += i == 2;
+		s.m.meta.atime_nsec += i == 7 ? 1000000000 : 0;
 		s.blocks[1].pack = i == 3 ? 2 : 0;
 		s.blocks[2].id.size = i == 4 ? 0 : 1;
 		s.m.content = i == 5 ? (const uint8_t *)"x" : NULL;
 		s.m.meta.verdict = i == 6 ? 3 : 0;
+		s.m.xattrs.size -= i == 7;
 		assert_int_equal(manifest_write(&s.m, &out), -EINVAL);
 	}
 	sample_manifest_blocks(&s);
@@ -441,6 +520,8 @@ static void memory_is_bounded_by_the_arena(void **state)
 
 #define WITH_BLOCKS(test)                                                      \
 	cmocka_unit_test_setup_teardown(test, with_blocks, free_fixture)
+#define WITH_XATTRS(test)                                                      \
+	cmocka_unit_test_setup_teardown(test, with_xattrs, free_fixture)
 #define WITH_CONTENT(test)                                                     \
 	cmocka_unit_test_setup_teardown(test, with_content, free_fixture)
 
@@ -448,13 +529,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_BLOCKS(a_manifest_with_blocks_comes_back),
+		WITH_XATTRS(attributes_come_back),
 		WITH_CONTENT(inline_content_comes_back),
+		WITH_CONTENT(what_is_taken_anyway_is_not_said),
 		cmocka_unit_test(an_empty_file_has_neither_content_nor_blocks),
 		WITH_BLOCKS(any_changed_bit_is_damage),
+		WITH_XATTRS(any_changed_bit_is_damage),
 		WITH_CONTENT(any_changed_bit_is_damage),
 		WITH_BLOCKS(a_manifest_cut_at_any_length_is_damage),
+		WITH_XATTRS(a_manifest_cut_at_any_length_is_damage),
 		WITH_CONTENT(a_manifest_cut_at_any_length_is_damage),
 		WITH_BLOCKS(each_rule_of_the_format_is_enforced),
+		WITH_XATTRS(each_rule_of_attributes_is_enforced),
 		WITH_BLOCKS(a_section_unknown_here_is_skipped_unless_critical),
 		WITH_BLOCKS(content_and_blocks_exclude_each_other),
 		cmocka_unit_test(the_attributes_must_be_there),
@@ -462,7 +548,7 @@ int main(void)
 		WITH_BLOCKS(only_names_of_files_are_accepted),
 		WITH_BLOCKS(so_many_names_and_no_more),
 		cmocka_unit_test(the_writer_refuses_what_the_reader_would),
-		WITH_BLOCKS(a_full_writer_is_reported),
+		WITH_XATTRS(a_full_writer_is_reported),
 		WITH_BLOCKS(a_manifest_is_written_behind_what_is_there),
 		WITH_BLOCKS(memory_is_bounded_by_the_arena),
 	};
