@@ -128,13 +128,22 @@ static int fill(struct node *node, const struct findings *f,
 	return err;
 }
 
-static int publish_scratch(struct mount *m, const struct scratch *content,
+static int publish_scratch(struct mount *m, struct scratch *content,
 			   struct publication *p, struct version **out)
 {
 	int err = scratch_size(content, &p->meta.size);
+	int fd;
 
-	p->content = scratch_fd(content);
-	return err ? err : store_publish(m->store, p, out);
+	if (err)
+		return err;
+	fd = scratch_begin(content);
+	if (fd < 0 && fd != -ENODATA)
+		return fd;
+	p->content = fd < 0 ? -1 : fd;
+	err = store_publish(m->store, p, out);
+	if (fd >= 0)
+		scratch_end(content);
+	return err;
 }
 
 /* Of a version that was deleted, and its packs collected, meanwhile. */
@@ -142,7 +151,7 @@ static int publish_copy(struct mount *m, struct version *v,
 			struct publication *p, struct version **out)
 {
 	struct scratch *copy = NULL;
-	int err = scratch_copy(m->store, m->drops_when_full, v, &copy);
+	int err = scratch_copy(&m->scratches, v, &copy);
 
 	if (err)
 		return err;
@@ -257,7 +266,7 @@ static int bytes_get(struct mount *m, struct node *node, struct bytes *b)
 
 	*b = (struct bytes){ .view = { "", 0 } };
 	if (!work && v)
-		err = scratch_copy(m->store, m->drops_when_full, v, &b->copy);
+		err = scratch_copy(&m->scratches, v, &b->copy);
 	version_put(v);
 	if (err || (!work && !b->copy))
 		return err;

@@ -122,7 +122,7 @@ static int read_module(const struct subject *s, struct writer *out)
 {
 	struct scratch_view view;
 	struct scratch *copy = NULL;
-	int err = scratch_copy(s->m->store, s->m->drops_when_full, s->v, &copy);
+	int err = scratch_copy(&s->m->scratches, s->v, &copy);
 
 	if (err)
 		return err;

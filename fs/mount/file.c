@@ -214,8 +214,8 @@ static int need_work(struct mount *m, struct node *node, bool empty)
 		return 0;
 	v = empty ? NULL : file_version(node);
 	if (v)
-		err = scratch_copy(m->store, m->drops_when_full, v, &work);
-	else if (!(work = scratch_new(m->store, m->drops_when_full)))
+		err = scratch_copy(&m->scratches, v, &work);
+	else if (!(work = scratch_new(&m->scratches)))
 		err = -ENOMEM;
 	version_put(v);
 	if (err)

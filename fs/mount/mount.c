@@ -27,6 +27,9 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 	root = fd_open(store_refs(store), ".", O_PATH | O_DIRECTORY, 0);
 	if (root < 0)
 		return -errno;
+	err = scratches_init(&m->scratches, store);
+	if (err)
+		return err;
 	err = tree_init(&m->tree, root,
 			descriptors_for(DESCRIPTORS_DIRECTORIES));
 	if (err)
@@ -34,8 +37,10 @@ int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid)
 	take_fd(&root);
 	clock_gettime(CLOCK_REALTIME, &m->started);
 	err = control_init(m);
-	if (err)
+	if (err) {
 		tree_free(&m->tree);
+		scratches_free(&m->scratches);
+	}
 	return err;
 }
 
@@ -45,6 +50,8 @@ void mount_free(struct mount *m, bool closed)
 	commit_rest(m);
 	hides_free(&m->hides);
 	tree_free(&m->tree);
+	reporter_stop(&m->reporter);
+	scratches_free(&m->scratches);
 }
 
 static uint64_t name_hash(const char *name)

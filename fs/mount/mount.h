@@ -38,9 +38,10 @@ struct mount {
 	struct store *store;
 	const struct log *log;
 	struct tree tree;
-	bool read_only;	      /* as the store is */
-	bool strict;	      /* foreign artifacts are not served */
-	bool drops_when_full; /* what does not fit stays here */
+	bool read_only; /* as the store is */
+	bool strict;	/* foreign artifacts are not served */
+	struct scratches
+		scratches; /* in_memory: what does not fit stays here */
 	struct hides hides;
 	uid_t uid; /* the owner that is shown */
 	gid_t gid;
@@ -65,7 +66,8 @@ static const double TIMEOUT_NONE = 0.0;
 /* The store stays the caller's. 0, or a negative errno. */
 int mount_init(struct mount *m, struct store *store, uid_t uid, gid_t gid);
 /*
- * Publishes what is closed and not published yet, and frees the nodes. `closed`
+ * Publishes what is closed and not published yet, frees the nodes, and stops
+ * the reporter, if it was started. `closed`
  * says that every file is: the kernel has unmounted.
  */
 void mount_free(struct mount *m, bool closed);
@@ -73,7 +75,7 @@ void mount_free(struct mount *m, bool closed);
 /* Whether a publication that failed so is given up without an error. */
 static inline bool mount_drops(const struct mount *m, int err)
 {
-	return m->drops_when_full &&
+	return m->scratches.in_memory &&
 	       (err == -ENOSPC || err == -EDQUOT || err == -EFBIG);
 }
 

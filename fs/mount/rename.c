@@ -256,7 +256,7 @@ static int rename_over_rendering(const struct renaming *r)
 	v = file_version(r->node);
 	if (!v)
 		return -EROFS;
-	err = scratch_copy(r->m->store, r->m->drops_when_full, v, &copy);
+	err = scratch_copy(&r->m->scratches, v, &copy);
 	version_put(v);
 	if (err)
 		return err;

@@ -116,6 +116,7 @@ static void *run(void *argument)
 	do {
 		tick(r);
 		leases_renew(r->store, LEASE_SECONDS);
+		spills_touch(r->spills);
 	} while (!sleep_a_while(r));
 	return NULL;
 }
@@ -134,11 +135,12 @@ static bool start_thread(struct reporter *r)
 	return !err;
 }
 
-void reporter_start(struct reporter *r, struct store *store)
+void reporter_start(struct reporter *r, struct store *store,
+		    struct spills *spills)
 {
 	pthread_condattr_t attributes;
 
-	*r = (struct reporter){ .store = store };
+	*r = (struct reporter){ .store = store, .spills = spills };
 	if (random_hex(r->id, REPORT_ID_SIZE - 1) != 0)
 		return;
 	pthread_condattr_init(&attributes);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "fs/mount/spill.h"
 #include "fs/store/reports.h"
 
 enum {
@@ -21,6 +22,7 @@ enum {
 
 struct reporter {
 	struct store *store;
+	struct spills *spills;
 	char id[REPORT_ID_SIZE];
 	bool started;
 	bool threaded;
@@ -37,7 +39,8 @@ struct reporter {
 };
 
 /* Without a thread, or without random numbers, less is told. */
-void reporter_start(struct reporter *r, struct store *store);
+void reporter_start(struct reporter *r, struct store *store,
+		    struct spills *spills);
 /* The last report. Does nothing when it was not started. */
 void reporter_stop(struct reporter *r);
 

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "fs/descriptors.h"
 #include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/room.h"
@@ -14,24 +14,32 @@
 enum { COPY_SIZE = 1024 * 1024 };
 
 struct scratch {
-	struct store *store;
-	pthread_mutex_t lock; /* of making the file */
-	_Atomic int fd;
+	struct scratches *all;
+	struct spill file;
 	pthread_rwlock_t moving;
-	bool in_memory; /* constant: it may move there */
-	bool moved;	/* guarded by `moving` */
+	bool moved; /* to memory; guarded by `moving` */
 };
 
-struct scratch *scratch_new(struct store *store, bool in_memory)
+int scratches_init(struct scratches *all, struct store *store)
+{
+	*all = (struct scratches){ .store = store };
+	return spills_init(&all->spills, store_tmp(store),
+			   descriptors_for(DESCRIPTORS_WORK));
+}
+
+void scratches_free(struct scratches *all)
+{
+	spills_free(&all->spills);
+}
+
+struct scratch *scratch_new(struct scratches *all)
 {
 	struct scratch *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	c->store = store;
-	c->fd = -1;
-	c->in_memory = in_memory;
-	pthread_mutex_init(&c->lock, NULL);
+	c->all = all;
+	spill_init(&c->file, &all->spills);
 	pthread_rwlock_init(&c->moving, NULL);
 	return c;
 }
@@ -40,84 +48,86 @@ void scratch_free(struct scratch *c)
 {
 	if (!c)
 		return;
-	if (c->fd >= 0)
-		close(c->fd);
-	pthread_mutex_destroy(&c->lock);
+	spill_free(&c->file);
 	pthread_rwlock_destroy(&c->moving);
 	free(c);
 }
 
-static int need_file(struct scratch *c)
+int scratch_begin(struct scratch *c)
 {
+	return spill_begin(&c->file);
+}
+
+void scratch_end(struct scratch *c)
+{
+	spill_end(&c->file);
+}
+
+/* All zero while there is no file. */
+static int stat_file(struct scratch *c, struct stat *st)
+{
+	int fd = spill_begin(&c->file);
 	int err = 0;
 
-	if (c->fd >= 0)
-		return 0;
-	pthread_mutex_lock(&c->lock);
-	if (c->fd < 0) {
-		int fd = fd_temp(store_tmp(c->store));
-
-		if (fd < 0)
-			err = fd;
-		else
-			c->fd = fd;
-	}
-	pthread_mutex_unlock(&c->lock);
+	*st = (struct stat){ .st_size = 0 };
+	if (fd < 0)
+		return fd == -ENODATA ? 0 : fd;
+	if (fd_stat(fd, st) < 0)
+		err = -errno;
+	spill_end(&c->file);
 	return err;
 }
 
-int scratch_size(const struct scratch *c, uint64_t *size)
+int scratch_size(struct scratch *c, uint64_t *size)
 {
-	struct stat st = { .st_size = 0 };
+	struct stat st;
+	int err = stat_file(c, &st);
 
-	if (c->fd >= 0 && fd_stat(c->fd, &st) < 0)
-		return -errno;
 	*size = (uint64_t)st.st_size;
-	return 0;
+	return err;
 }
 
-int scratch_stored(const struct scratch *c, uint64_t *bytes)
+int scratch_stored(struct scratch *c, uint64_t *bytes)
 {
-	struct stat st = { .st_blocks = 0 };
+	struct stat st;
+	int err = stat_file(c, &st);
 
-	if (c->fd >= 0 && fd_stat(c->fd, &st) < 0)
-		return -errno;
 	*bytes = (uint64_t)st.st_blocks * 512;
-	return 0;
+	return err;
 }
 
-int scratch_fd(const struct scratch *c)
-{
-	return c->fd;
-}
-
-ssize_t scratch_read(const struct scratch *c, uint64_t offset, void *bytes,
+ssize_t scratch_read(struct scratch *c, uint64_t offset, void *bytes,
 		     size_t size)
 {
+	int fd = spill_begin(&c->file);
 	ssize_t count;
 
-	if (c->fd < 0)
-		return 0;
+	if (fd < 0)
+		return fd == -ENODATA ? 0 : fd;
 	do
-		count = pread(c->fd, bytes, size, (off_t)offset);
+		count = pread(fd, bytes, size, (off_t)offset);
 	while (count < 0 && errno == EINTR);
-	return count < 0 ? -errno : count;
+	count = count < 0 ? -errno : count;
+	spill_end(&c->file);
+	return count;
 }
 
 static int write_here(struct scratch *c, uint64_t offset, const void *bytes,
 		      size_t size)
 {
 	int err;
+	int fd;
 
 	pthread_rwlock_rdlock(&c->moving);
-	err = need_file(c);
-	if (!err)
-		err = fd_write_at(c->fd, bytes, size, offset);
+	fd = spill_make(&c->file);
+	err = fd < 0 ? fd : fd_write_at(fd, bytes, size, offset);
+	if (fd >= 0)
+		spill_end(&c->file);
 	pthread_rwlock_unlock(&c->moving);
 	return err;
 }
 
-/* Readers go on: dup3() gives the descriptor another file in one step. */
+/* Readers go on meanwhile. */
 static int copy_to_memory(struct scratch *c)
 {
 	AUTO_FREE void *piece = malloc(COPY_SIZE);
@@ -135,10 +145,10 @@ static int copy_to_memory(struct scratch *c)
 	}
 	if (!err && count < 0)
 		err = (int)count;
-	if (!err && c->fd < 0)
-		c->fd = take_fd(&fd);
-	else if (!err && dup3(fd, c->fd, O_CLOEXEC) < 0)
-		err = -errno;
+	if (!err)
+		err = spill_replace(&c->file, fd);
+	if (!err)
+		take_fd(&fd);
 	return err;
 }
 
@@ -162,9 +172,9 @@ int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
 {
 	int err = write_here(c, offset, bytes, size);
 
-	if (err && store_make_room(c->store, err, size) == 0)
+	if (err && store_make_room(c->all->store, err, size) == 0)
 		err = write_here(c, offset, bytes, size);
-	if ((err != -ENOSPC && err != -EDQUOT) || !c->in_memory ||
+	if ((err != -ENOSPC && err != -EDQUOT) || !c->all->in_memory ||
 	    move_to_memory(c) != 0)
 		return err;
 	return write_here(c, offset, bytes, size);
@@ -172,29 +182,32 @@ int scratch_write(struct scratch *c, uint64_t offset, const void *bytes,
 
 int scratch_resize(struct scratch *c, uint64_t size)
 {
-	int err;
+	int err = 0;
+	int fd;
 
-	if (c->fd < 0 && size == 0)
-		return 0;
 	if (size > INT64_MAX)
 		return -EFBIG;
-	err = need_file(c);
-	if (err)
-		return err;
-	while (ftruncate(c->fd, (off_t)size) < 0)
+	fd = size ? spill_make(&c->file) : spill_begin(&c->file);
+	if (fd < 0)
+		return fd == -ENODATA ? 0 : fd;
+	while (!err && ftruncate(fd, (off_t)size) < 0)
 		if (errno != EINTR)
-			return -errno;
-	return 0;
+			err = -errno;
+	spill_end(&c->file);
+	return err;
 }
 
 static int allocate_here(struct scratch *c, int mode, uint64_t offset,
 			 uint64_t size)
 {
-	int err = need_file(c);
+	int fd = spill_make(&c->file);
+	int err = fd < 0 ? fd : 0;
 
-	while (!err && fallocate(c->fd, mode, (off_t)offset, (off_t)size) < 0)
+	while (!err && fallocate(fd, mode, (off_t)offset, (off_t)size) < 0)
 		if (errno != EINTR)
 			err = -errno;
+	if (fd >= 0)
+		spill_end(&c->file);
 	return err;
 }
 
@@ -203,36 +216,37 @@ int scratch_allocate(struct scratch *c, int mode, uint64_t offset,
 {
 	int err = allocate_here(c, mode, offset, size);
 
-	if (err && store_make_room(c->store, err, size) == 0)
+	if (err && store_make_room(c->all->store, err, size) == 0)
 		err = allocate_here(c, mode, offset, size);
 	return err;
 }
 
-int scratch_seek(const struct scratch *c, uint64_t offset, int whence,
-		 uint64_t *at)
+int scratch_seek(struct scratch *c, uint64_t offset, int whence, uint64_t *at)
 {
+	int fd = spill_begin(&c->file);
 	off_t found;
+	int err = 0;
 
-	if (c->fd < 0)
-		return -ENXIO;
-	found = lseek(c->fd, (off_t)offset, whence);
+	if (fd < 0)
+		return fd == -ENODATA ? -ENXIO : fd;
+	found = lseek(fd, (off_t)offset, whence);
 	if (found < 0)
-		return -errno;
+		err = -errno;
+	spill_end(&c->file);
 	*at = (uint64_t)found;
-	return 0;
+	return err;
 }
 
-int scratch_copy(struct store *store, bool in_memory, struct version *v,
-		 struct scratch **out)
+int scratch_copy(struct scratches *all, struct version *v, struct scratch **out)
 {
 	AUTO_FREE void *piece = malloc(COPY_SIZE);
-	struct scratch *c = scratch_new(store, in_memory);
+	struct scratch *c = scratch_new(all);
 	uint64_t offset = 0;
 	ssize_t count = 0;
 	int err = piece && c ? 0 : -ENOMEM;
 
 	while (!err) {
-		count = version_read(store, v, offset, piece, COPY_SIZE);
+		count = version_read(all->store, v, offset, piece, COPY_SIZE);
 		if (count <= 0)
 			break;
 		err = scratch_write(c, offset, piece, (size_t)count);
@@ -248,43 +262,48 @@ int scratch_copy(struct store *store, bool in_memory, struct version *v,
 	return 0;
 }
 
-static int map_all(const struct scratch *c, struct scratch_view *view)
+static int map_all(int fd, struct scratch_view *view)
 {
 	void *bytes;
 
-	while (fallocate(c->fd, 0, 0, (off_t)view->size) < 0 &&
+	while (fallocate(fd, 0, 0, (off_t)view->size) < 0 &&
 	       errno != EOPNOTSUPP)
 		if (errno != EINTR)
 			return -errno;
-	bytes = mmap(NULL, view->size, PROT_READ, MAP_SHARED, c->fd, 0);
+	bytes = mmap(NULL, view->size, PROT_READ, MAP_SHARED, fd, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;
 	view->bytes = bytes;
 	return 0;
 }
 
-static int read_all(const struct scratch *c, struct scratch_view *view)
+static int read_all(int fd, struct scratch_view *view)
 {
 	AUTO_FREE void *bytes = malloc(view->size);
 	int err;
 
 	if (!bytes)
 		return -ENOMEM;
-	err = fd_read_at(c->fd, bytes, view->size, 0);
+	err = fd_read_at(fd, bytes, view->size, 0);
 	if (!err)
 		view->bytes = take_memory(&bytes);
 	return err;
 }
 
-int scratch_map(const struct scratch *c, struct scratch_view *view)
+int scratch_map(struct scratch *c, struct scratch_view *view)
 {
 	struct scratch_view all = { "", 0 };
 	int err = scratch_size(c, &all.size);
+	int fd;
 
-	if (!err && all.size > SCRATCH_COPY_MAX)
-		err = map_all(c, &all);
-	else if (!err && all.size)
-		err = read_all(c, &all);
+	if (!err && all.size) {
+		fd = spill_begin(&c->file);
+		err = fd < 0			    ? fd
+		      : all.size > SCRATCH_COPY_MAX ? map_all(fd, &all)
+						    : read_all(fd, &all);
+		if (fd >= 0)
+			spill_end(&c->file);
+	}
 	if (!err)
 		*view = all;
 	return err;

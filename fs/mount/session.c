@@ -117,7 +117,7 @@ static int serve(struct fuse_session *session, struct mounted *mounted)
 	fuse_loop_cfg_set_idle_threads(config, THREADS);
 	fuse_loop_cfg_set_clone_fd(config, 0);
 	if (!m->read_only)
-		reporter_start(&m->reporter, m->store);
+		reporter_start(&m->reporter, m->store, &m->scratches.spills);
 	err = fuse_session_loop_mt(session, config);
 	fuse_loop_cfg_destroy(config);
 	mounted->unmounted = err == 0; /* a signal's number is positive */
@@ -192,13 +192,12 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	}
 	mount.hides.used = o->private_deletes;
 	mount.strict = o->strict;
-	mount.drops_when_full = o->drops_when_full;
+	mount.scratches.in_memory = o->drops_when_full;
 	mounted.mount = &mount;
 	janitor_start(&janitor, store, mount.read_only ? 0 : o->collect);
 	status = run_session(o, args, &mounted);
 	janitor_stop(&janitor);
 	mount_free(&mount, mounted.unmounted);
-	reporter_stop(&mount.reporter);
 	store_close(store);
 	return status;
 }
