@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,7 +20,8 @@
 #include "fs/store/exchange.h"
 
 enum {
-	THREADS = 16 /* a publication blocks its thread while it is synced */
+	THREADS = 16, /* a publication blocks its thread while it is synced */
+	HEAPS = 4
 };
 
 static int complain(const char *subject, const char *why)
@@ -37,6 +39,18 @@ static void raise_descriptor_limit(void)
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
+}
+
+/*
+ * What is kept for long (nodes, decoded blocks) lies between what requests use
+ * and free. With a heap for each thread, each grows until it has held the most
+ * that any did, and holes are all that is left of it.
+ */
+static void limit_heaps(void)
+{
+#ifdef M_ARENA_MAX
+	mallopt(M_ARENA_MAX, HEAPS);
+#endif
 }
 
 /* In the background there is no terminal, and the directory is nobody's. */
@@ -113,6 +127,7 @@ static int serve(struct fuse_session *session, struct mounted *mounted)
 
 	if (!config)
 		return 1;
+	limit_heaps();
 	fuse_loop_cfg_set_max_threads(config, THREADS);
 	fuse_loop_cfg_set_idle_threads(config, THREADS);
 	fuse_loop_cfg_set_clone_fd(config, 0);

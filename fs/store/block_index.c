@@ -53,30 +53,43 @@ static void put_slot(struct index_slot *slots, size_t count,
 	slots[at] = slot;
 }
 
+static bool is_live(const struct index_slot *slot)
+{
+	return slot->pack && slot->pack != dropped;
+}
+
+static size_t count_live(const struct block_index *index)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < index->slot_count; i++)
+		count += is_live(&index->slots[i]);
+	return count;
+}
+
 /* Room for `more` blocks; what was dropped goes. */
 static int reserve_slots(struct block_index *index, size_t more)
 {
-	size_t count = index->slot_count ? index->slot_count : FIRST_SLOTS;
+	size_t count = FIRST_SLOTS;
 	struct index_slot *slots;
-	size_t used = 0;
+	size_t live;
 
-	if (index->slot_count && index->slots_used + more <= count / 4 * 3)
+	if (index->slot_count &&
+	    index->slots_used + more <= index->slot_count / 4 * 3)
 		return 0;
-	while (index->slots_used + more > count / 4 * 3)
+	live = count_live(index);
+	while (live + more > count / 2)
 		count *= 2;
 	slots = calloc(count, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < index->slot_count; i++) {
-		if (!index->slots[i].pack || index->slots[i].pack == dropped)
-			continue;
-		put_slot(slots, count, index->slots[i]);
-		used++;
-	}
+	for (size_t i = 0; i < index->slot_count; i++)
+		if (is_live(&index->slots[i]))
+			put_slot(slots, count, index->slots[i]);
 	free(index->slots);
 	index->slots = slots;
 	index->slot_count = count;
-	index->slots_used = used;
+	index->slots_used = live;
 	return 0;
 }
 
@@ -146,4 +159,25 @@ void block_index_drop(struct block_index *index, const struct block_id *id,
 			slot->pack = dropped;
 	}
 	pthread_mutex_unlock(&index->lock);
+}
+
+void block_index_forget(struct block_index *index)
+{
+	uint32_t *numbers = NULL;
+
+	pthread_mutex_lock(&index->lock);
+	if (index_packs_are_stale(index))
+		numbers = malloc(index->pack_count * sizeof(*numbers));
+	if (numbers) {
+		index_packs_forget(index, numbers);
+		for (size_t i = 0; i < index->slot_count; i++) {
+			struct index_slot *slot = &index->slots[i];
+			uint32_t next = is_live(slot) ? numbers[slot->pack - 1]
+						      : slot->pack;
+
+			slot->pack = slot->pack && !next ? dropped : next;
+		}
+	}
+	pthread_mutex_unlock(&index->lock);
+	free(numbers);
 }

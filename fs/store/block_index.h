@@ -7,7 +7,8 @@
  * that is not where its manifest says. In memory, filled from the tables of all
  * packs when it is first asked, and again with the packs that came since.
  *
- * It takes 16 bytes for an entry, and has between 4/3 and 8/3 entries a block.
+ * It takes 16 bytes for an entry, and has between 4/3 and 4 entries a block.
+ * Packs that are gone are forgotten when they are a quarter of all.
  */
 
 #include <pthread.h>
@@ -31,10 +32,14 @@ struct index_fan {
 	ino_t ino;
 	struct timespec mtime;
 	bool settled; /* a change since then shows in the mtime */
+	/* guarded by `lock` */
+	uint32_t listings; /* that were complete */
+	size_t packs;	   /* known ones */
+	size_t missing;	   /* of those, when it was last listed */
 };
 
 struct block_index {
-	pthread_mutex_t lock; /* of the slots and the packs */
+	pthread_mutex_t lock; /* of the slots, and of what is known of packs */
 	struct index_slot *slots;
 	size_t slot_count; /* a power of two, or 0 */
 	size_t slots_used;
@@ -72,5 +77,8 @@ size_t block_index_find(struct block_index *index, const struct block_id *id,
 			struct block_place *places, size_t limit);
 void block_index_drop(struct block_index *index, const struct block_id *id,
 		      const struct block_place *place);
+
+/* Forgets the packs that were gone when their directories were listed. */
+void block_index_forget(struct block_index *index);
 
 #endif

@@ -42,36 +42,50 @@ static bool is_unchanged(const struct index_fan *fan, const struct stat *st)
 	       fan->mtime.tv_nsec == st->st_mtim.tv_nsec;
 }
 
-static bool is_known(struct block_index *index, const struct digest *id)
+static bool see(struct block_index *index, const struct digest *id)
 {
 	bool known;
 
 	pthread_mutex_lock(&index->lock);
-	known = index_packs_has(index, id);
+	known = index_packs_see(index, id);
 	pthread_mutex_unlock(&index->lock);
 	return known;
 }
 
-static int scan_pack(struct store *store, const char *name)
+static int scan_pack(struct store *store, const char *name, size_t *seen)
 {
 	struct pack *pack;
 	struct digest id;
 	int err;
 
-	if (digest_from_text(name, &id) || is_known(&store->index, &id))
+	if (digest_from_text(name, &id))
 		return 0;
+	if (see(&store->index, &id)) {
+		(*seen)++;
+		return 0;
+	}
 	err = pack_open(store, &id, &pack);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	err = block_index_add(&store->index, &pack->table);
 	pack_close(pack);
+	if (!err)
+		(*seen)++;
 	return err;
 }
 
-static int scan_names(struct store *store, int dir)
+static void note_listed(struct block_index *index, unsigned number, size_t seen)
+{
+	pthread_mutex_lock(&index->lock);
+	index_packs_listed(index, number, seen);
+	pthread_mutex_unlock(&index->lock);
+}
+
+static int scan_names(struct store *store, unsigned number, int dir)
 {
 	AUTO_CLOSEDIR DIR *stream = fdopendir(dir);
 	struct dirent *entry;
+	size_t seen = 0;
 	int result = 0;
 
 	if (!stream) {
@@ -80,11 +94,14 @@ static int scan_names(struct store *store, int dir)
 		return result;
 	}
 	while ((errno = 0, entry = readdir(stream))) {
-		int err = scan_pack(store, entry->d_name);
+		int err = scan_pack(store, entry->d_name, &seen);
 
 		result = result ? result : err;
 	}
-	return result ? result : -errno;
+	result = result ? result : -errno;
+	if (!result)
+		note_listed(&store->index, number, seen);
+	return result;
 }
 
 /* A directory that is missing, or of somebody else: it has no packs for us. */
@@ -98,7 +115,7 @@ static bool is_not_ours(const struct store *store, const struct stat *st,
 static int scan_fan(struct store *store, unsigned number, bool fresh)
 {
 	struct index_fan *fan = &store->index.fans[number];
-	struct index_fan seen;
+	bool settled;
 	struct stat st;
 	char name[3];
 	int dir;
@@ -111,19 +128,18 @@ static int scan_fan(struct store *store, unsigned number, bool fresh)
 		return errno == ENOENT ? 0 : -errno;
 	if (is_unchanged(fan, &st))
 		return 0;
-	seen = (struct index_fan){
-		.ino = st.st_ino,
-		.mtime = st.st_mtim,
-		.settled = is_settled(store, &st.st_mtim),
-	};
+	settled = is_settled(store, &st.st_mtim);
 	dir = fd_open(store->packs, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
 		      0);
 	if (dir < 0)
 		return is_not_ours(store, &st, errno) ? 0 : -errno;
-	err = scan_names(store, dir);
-	if (!err)
-		*fan = seen;
-	return err;
+	err = scan_names(store, number, dir);
+	if (err)
+		return err;
+	fan->ino = st.st_ino;
+	fan->mtime = st.st_mtim;
+	fan->settled = settled;
+	return 0;
 }
 
 int block_index_refresh(struct store *store, bool fresh)
@@ -146,6 +162,7 @@ int block_index_refresh(struct store *store, bool fresh)
 
 		result = result ? result : err;
 	}
+	block_index_forget(index);
 	pthread_mutex_unlock(&index->scan);
 	return result;
 }

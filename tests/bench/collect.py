@@ -57,12 +57,15 @@ def run(*arguments):
 class Mounted:
     """A mount in the foreground; knows how long it took to be ready."""
 
-    def __init__(self, store, path):
+    def __init__(self, store, path, wrapper=(), log=None):
+        """`wrapper` is a command that runs the daemon, in its own process; `log` a
+        file for what it says."""
         self.path = path
         os.makedirs(path, exist_ok=True)
         before = os.stat(path).st_dev
         begun = time.monotonic()
-        self.process = subprocess.Popen([harness.binary(), "mount", store, path, "-f"])
+        self.process = subprocess.Popen([*wrapper, harness.binary(), "mount", store,
+                                         path, "-f"], stderr=log)
         while os.stat(path).st_dev == before:
             if self.process.poll() is not None:
                 sys.exit(f"mount: status {self.process.returncode}")
@@ -78,7 +81,7 @@ class Mounted:
                 break
             time.sleep(0.1)
         try:
-            self.process.wait(30)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -7,7 +7,7 @@ foreach(test clock counters damage kill leases measure open publish reference re
     SOURCES test_store_${test}.c store_fixture.c collision.c
     LINK fs PkgConfig::XXHASH)
 endforeach()
-foreach(test collect evict guard rewrite trash)
+foreach(test collect evict guard index rewrite trash)
   tacfs_unit_test(test_store_${test}
     SOURCES test_store_${test}.c store_fixture.c store_collecting.c reseal.c
     LINK fs)
