@@ -95,10 +95,17 @@ def _run(here, as_whom, arguments):
     return process.wait()
 
 
+def can_become(as_whom):
+    if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv"))):
+        return False
+    return subprocess.run(["unshare", "-m", *BECOME[as_whom], "true"],
+                          capture_output=True).returncode == 0
+
+
 def run(as_whom, arguments):
     """The exit status of a Python script, run so with its arguments."""
-    if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv"))):
-        print(f"needs root, unshare and setpriv, to run as {as_whom}")
+    if not can_become(as_whom):
+        print(f"needs root, unshare and setpriv, and namespaces, to run as {as_whom}")
         return 77
     here = tempfile.mkdtemp(prefix="tacfs-test-", dir=os.environ.get("TACFS_TEST_DIR"))
     try:
