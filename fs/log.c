@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fs/log.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MESSAGE_MAX = 1024, LINE_MAX_SIZE = 4 * MESSAGE_MAX + 64 };
@@ -70,19 +72,12 @@ size_t log_escape(const char *text, char *line)
 	return size;
 }
 
-void log_event(const struct log *log, enum log_level level, const char *format,
-	       ...)
+static void write_line(const struct log *log, enum log_level level,
+		       const char *message)
 {
-	char message[MESSAGE_MAX];
 	char line[LINE_MAX_SIZE];
 	size_t size;
-	va_list args;
 
-	if (!log || level > log->level)
-		return;
-	va_start(args, format);
-	vsnprintf(message, sizeof(message), format, args);
-	va_end(args);
 	if (log->to_syslog) {
 		log_escape(message, line);
 		syslog(levels[level].priority, "%s", line);
@@ -93,4 +88,95 @@ void log_event(const struct log *log, enum log_level level, const char *format,
 	line[size++] = '\n';
 	if (write(STDERR_FILENO, line, size) < 0)
 		return; /* there is nobody to tell */
+}
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec;
+}
+
+/* With the lock held. NULL when there are more kinds than places. */
+static struct log_kind *find_kind(struct log_limits *limits, const char *format)
+{
+	size_t start = ((uintptr_t)format >> 4) % LOG_KINDS;
+
+	for (size_t i = 0; i < LOG_KINDS; i++) {
+		struct log_kind *kind = &limits->kinds[(start + i) % LOG_KINDS];
+
+		if (kind->format == format)
+			return kind;
+		if (!kind->format) {
+			*kind = (struct log_kind){ .format = format,
+						   .left = LOG_BURST,
+						   .second = now() };
+			return kind;
+		}
+	}
+	return NULL;
+}
+
+/* Whether to write an event; then *omitted says how many before it were not. */
+static bool take_turn(struct log_limits *limits, const char *format,
+		      uint64_t *omitted)
+{
+	struct log_kind *kind;
+	bool taken = true;
+
+	*omitted = 0;
+	pthread_mutex_lock(&limits->lock);
+	kind = find_kind(limits, format);
+	if (kind) {
+		int64_t second = now();
+		int64_t left = kind->left + (second - kind->second);
+
+		kind->left = left < LOG_BURST ? (unsigned)left : LOG_BURST;
+		kind->second = second;
+		taken = kind->left > 0;
+		kind->left -= taken;
+		*omitted = kind->omitted;
+		kind->omitted = taken ? 0 : kind->omitted + 1;
+	}
+	pthread_mutex_unlock(&limits->lock);
+	return taken;
+}
+
+void log_event(const struct log *log, enum log_level level, const char *format,
+	       ...)
+{
+	char message[MESSAGE_MAX];
+	uint64_t omitted = 0;
+	int size;
+	va_list args;
+
+	if (!log || level > log->level)
+		return;
+	if (log->limits && !take_turn(log->limits, format, &omitted))
+		return;
+	va_start(args, format);
+	size = vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	if (omitted && size >= 0 && (size_t)size < sizeof(message))
+		snprintf(message + size, sizeof(message) - (size_t)size,
+			 " (and %" PRIu64 " like this before)", omitted);
+	write_line(log, level, message);
+}
+
+void log_end(const struct log *log)
+{
+	char message[MESSAGE_MAX];
+
+	for (size_t i = 0; log && log->limits && i < LOG_KINDS; i++) {
+		struct log_kind *kind = &log->limits->kinds[i];
+
+		if (!kind->omitted)
+			continue;
+		snprintf(message, sizeof(message),
+			 "%" PRIu64 " more were left out like: %s",
+			 kind->omitted, kind->format);
+		kind->omitted = 0;
+		write_line(log, LOG_LEVEL_WARNING, message);
+	}
 }

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fs/cli/cli.h"
@@ -75,6 +76,7 @@ static int run(int argc, char **argv)
 		status = limit_parse("init", r.max_bytes, &max_bytes);
 	if (status)
 		return status;
+	umask(umask(0) & 077U); /* what we make is ours to look into */
 	if (store_create(argv[optind], &r.plan, why, sizeof(why)))
 		return cli_fail_why("init", argv[optind], why);
 	if (r.max_bytes)

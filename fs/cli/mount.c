@@ -61,10 +61,10 @@ const struct command command_mount = {
 		"\n"
 		"Shows the store STORE, which is made if it is not there, at\n"
 		"MOUNTPOINT. Returns once the mount answers; it is ended by\n"
-		"umount MOUNTPOINT or fusermount3 -u MOUNTPOINT.\n"
+		"umount MOUNTPOINT, fusermount3 -u MOUNTPOINT, or SIGTERM.\n"
 		"\n"
 		"  -f                  stay in the foreground, log to stderr\n"
-		"  -d                  also print every request\n"
+		"  -d                  the same, and print every request\n"
 		"  -o namespace=NAME   the tree of this name, not 'default';\n"
 		"                      auto: what 'tacfs fingerprint' prints\n"
 		"  -o ro               read-only: nothing in the store is "
@@ -77,6 +77,8 @@ const struct command command_mount = {
 		"  -o max_bytes=SIZE   instead of the store's own limit\n"
 		"  -o allow_other      let other users in\n"
 		"  -o auto_unmount     unmount when the daemon ends\n"
-		"  -o nosuid,nodev,noexec,noatime,...   as for mount(8)\n",
+		"  -o log_all          log every event, however many\n"
+		"  -o noexec,noatime,...   as for mount(8); always "
+		"nosuid,nodev\n",
 	.run = run,
 };

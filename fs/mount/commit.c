@@ -15,6 +15,7 @@
 #include "fs/mount/file.h"
 #include "fs/mount/private.h"
 #include "fs/mount/rendering.h"
+#include "fs/mount/trouble.h"
 #include "fs/mount/use.h"
 #include "fs/own.h"
 #include "fs/store/counters.h"
@@ -308,10 +309,12 @@ static void keep_unsound(struct mount *m, struct node *node,
 /* For a service that is to start with a full store, too. */
 static void keep_unstored(struct mount *m, struct node *node, int err)
 {
+	char path[TROUBLE_PATH_MAX];
+
 	store_count(m->store, COUNTER_DROPPED, 1);
 	log_event(m->log, LOG_LEVEL_WARNING,
 		  "not published \"%s\", but kept in this mount: %s",
-		  node->name, strerror(-err));
+		  trouble_path(m, node, NULL, path), strerror(-err));
 	withhold(node, false, "the store was full");
 }
 
@@ -354,6 +357,7 @@ static int commit_content(struct mount *m, struct node *node, bool durable)
 
 int commit_locked(struct mount *m, struct node *node, bool durable)
 {
+	char path[TROUBLE_PATH_MAX];
 	int err;
 
 	if (!file_is_dirty(node) || file_is_abandoned(m, node))
@@ -363,7 +367,7 @@ int commit_locked(struct mount *m, struct node *node, bool durable)
 		commit_abandon(m, node, NULL);
 		log_event(m->log, LOG_LEVEL_INFO,
 			  "not published \"%s\": its directory was removed",
-			  node->name);
+			  trouble_path(m, node, NULL, path));
 		return 0;
 	}
 	if (mount_drops(m, err)) {
@@ -372,7 +376,7 @@ int commit_locked(struct mount *m, struct node *node, bool durable)
 	}
 	if (err && err != -EROFS)
 		log_event(m->log, LOG_LEVEL_ERROR, "cannot publish \"%s\": %s",
-			  node->name, strerror(-err));
+			  trouble_path(m, node, NULL, path), strerror(-err));
 	return err;
 }
 
@@ -427,6 +431,7 @@ int commit_as(struct mount *m, struct node *node, struct node *directory,
 				 .durable = true };
 	struct writer xattrs = writer_upto(XATTRS_MAX);
 	struct findings f = { 0 };
+	char path[TROUBLE_PATH_MAX];
 	struct bytes b;
 	int err = dir.fd < 0 ? dir.fd : bytes_get(m, node, &b);
 
@@ -436,7 +441,8 @@ int commit_as(struct mount *m, struct node *node, struct node *directory,
 	if (!err && f.verdict.soundness == UNSOUND) {
 		store_count(m->store, COUNTER_UNSOUND, 1);
 		log_event(m->log, LOG_LEVEL_WARNING,
-			  "not renamed to \"%s\": %s (at byte %zu)", name,
+			  "not renamed to \"%s\": %s (at byte %zu)",
+			  trouble_path(m, directory, name, path),
 			  f.verdict.reason, f.verdict.where);
 		err = -EINVAL;
 	}
@@ -463,6 +469,8 @@ static bool is_withheld(struct node *node)
 
 void commit_abandon(struct mount *m, struct node *node, const char *why)
 {
+	char path[TROUBLE_PATH_MAX];
+
 	tree_lock(&m->tree);
 	node->file.abandoned = true;
 	if (node->kind == NODE_PRIVATE)
@@ -473,7 +481,7 @@ void commit_abandon(struct mount *m, struct node *node, const char *why)
 	if (!is_withheld(node)) /* that was counted as such */
 		store_count(m->store, COUNTER_DROPPED, 1);
 	log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
-		  node->name, why);
+		  trouble_path(m, node, NULL, path), why);
 }
 
 void commit_rest(struct mount *m)

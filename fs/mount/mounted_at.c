@@ -108,6 +108,7 @@ int mounted_at_find(int fd, struct mounted_at *found)
 	*found = (struct mounted_at){ 0 };
 	if (!mount_id_of(fd, &id))
 		return -ENOENT;
+	found->id = id;
 	table = fopen("/proc/self/mountinfo", "re");
 	return table ? find_in(table, id, found) : -ENOENT;
 }

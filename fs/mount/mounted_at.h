@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 struct mounted_at {
+	long id;
 	char *path; /* where; unescaped */
 	char *type;
 	char *source;

@@ -7,16 +7,24 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "fs/fd.h"
 #include "fs/mount/mounted_at.h"
 #include "fs/own.h"
 
-enum { STACKED_MAX = 64, DIRECTORY_FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
+enum {
+	STACKED_MAX = 64,
+	DIRECTORY_FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	CLAIM_SECONDS = 10,
+	CLAIM_PER_SECOND = 50
+};
 
 static const char type_name[] = "fuse.tacfs";
 
@@ -59,12 +67,17 @@ static int run_fusermount(const char *path)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EPERM;
 }
 
-static int unmount(const char *path, char *why, size_t why_size)
+static int detach(const char *path)
 {
 	int err = umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 ? -errno : 0;
 
-	if (err == -EPERM)
-		err = run_fusermount(path);
+	return err == -EPERM ? run_fusermount(path) : err;
+}
+
+static int unmount(const char *path, char *why, size_t why_size)
+{
+	int err = detach(path);
+
 	if (err)
 		snprintf(why, why_size,
 			 "the daemon of the mount there is gone, and it cannot "
@@ -110,6 +123,47 @@ int mountpoint_clear(const char *mountpoint, char *why, size_t why_size)
 		cleared = clear_one(fd, why, why_size);
 	}
 	return cleared < 0 ? cleared : 0;
+}
+
+void mountpoint_claim(const char *mountpoint, int *fd)
+{
+	const struct timespec pause = { .tv_nsec =
+						1000000000 / CLAIM_PER_SECOND };
+
+	*fd = open(mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd < 0)
+		return;
+	for (int i = 0; i < CLAIM_SECONDS * CLAIM_PER_SECOND; i++) {
+		if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
+			return;
+		if (errno != EWOULDBLOCK)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	close(*fd);
+	*fd = -1;
+}
+
+long mountpoint_id(const char *mountpoint)
+{
+	AUTO_CLOSE int fd = open(mountpoint, DIRECTORY_FLAGS);
+	struct mounted_at mounted;
+	long id;
+
+	if (fd < 0 || mounted_at_find(fd, &mounted) != 0)
+		return -1;
+	id = mounted.id;
+	mounted_at_free(&mounted);
+	return id;
+}
+
+int mountpoint_leave(const char *mountpoint, long id)
+{
+	if (id < 0)
+		return -ENOENT;
+	if (mountpoint_id(mountpoint) != id)
+		return 0;
+	return detach(mountpoint);
 }
 
 /* Whether the walk from `fd` up to the root meets the directory. */

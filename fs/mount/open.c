@@ -129,11 +129,13 @@ static int verify_named(struct mount *m, const struct place *place,
 	return err;
 }
 
-static int bar(struct mount *m, const char *name)
+static int bar(struct mount *m, const struct place *place)
 {
+	char path[TROUBLE_PATH_MAX];
+
 	log_event(m->log, LOG_LEVEL_WARNING,
 		  "not served \"%s\": it is foreign, and the mount strict",
-		  name);
+		  trouble_path(m, place->parent, place->name, path));
 	return -EACCES;
 }
 
@@ -151,7 +153,7 @@ static int verify(struct mount *m, struct node *node, const struct place *place,
 	if (!v)
 		return -ENOENT;
 	err = lookup_bars(m, place->name, v)
-		      ? bar(m, place->name)
+		      ? bar(m, place)
 		      : version_verify(m->store, v, dir.fd, place->name);
 	if (!err && artifact_kind_of(place->name) == ARTIFACT_INDEX)
 		err = verify_named(m, place, v);
@@ -502,15 +504,28 @@ void handle_release(struct mount *m, struct handle *h)
 	free(h);
 }
 
+/* The mount ends before the writer. */
+static void tell_unclosed(struct mount *m, struct node *node)
+{
+	char path[TROUBLE_PATH_MAX];
+
+	if (node->kind == NODE_PRIVATE)
+		commit_abandon(m, node, "the mount ended before its writer");
+	else
+		log_event(
+			m->log, LOG_LEVEL_WARNING,
+			"\"%s\" is published as it is: the mount ended before "
+			"its writer",
+			trouble_path(m, node, NULL, path));
+}
+
 void handle_release_all(struct mount *m, bool closed)
 {
 	while (m->newest) {
 		struct handle *h = m->newest;
 
-		if (!closed && h->node->kind == NODE_PRIVATE &&
-		    file_is_dirty(h->node))
-			commit_abandon(m, h->node,
-				       "the mount ended before its writer");
+		if (!closed && h->writes && file_is_dirty(h->node))
+			tell_unclosed(m, h->node);
 		handle_release(m, h);
 	}
 }

@@ -19,6 +19,7 @@ struct mounted {
 	/* Called once, when the kernel has begun to talk. */
 	void (*ready)(struct mounted *mounted);
 	int ready_fd;	/* for `ready` */
+	int claim;	/* the mount point's (mountpoint.h); for `ready` */
 	bool unmounted; /* the kernel ended it, and every file is closed */
 };
 

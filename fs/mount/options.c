@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fs/ids.h"
 #include "fs/mount/janitor.h"
 #include "fs/size.h"
 #include "fs/store/store.h"
@@ -22,6 +23,8 @@ enum {
 	KEY_PASSED,
 	KEY_READ_ONLY,
 	KEY_STRICT,
+	KEY_AUTO_UNMOUNT,
+	KEY_LOG_ALL,
 	KEY_WRITABLE
 };
 
@@ -56,19 +59,21 @@ static const struct fuse_opt specification[] = {
 	FUSE_OPT_KEY("debug", KEY_DEBUG),
 	FUSE_OPT_KEY("defaults", KEY_IGNORED),
 	FUSE_OPT_KEY("strict", KEY_STRICT),
+	FUSE_OPT_KEY("log_all", KEY_LOG_ALL),
 	FUSE_OPT_KEY("ro", KEY_READ_ONLY),
 	FUSE_OPT_KEY("rw", KEY_WRITABLE),
-	FUSE_OPT_KEY("suid", KEY_PASSED),
-	FUSE_OPT_KEY("nosuid", KEY_PASSED),
-	FUSE_OPT_KEY("dev", KEY_PASSED),
-	FUSE_OPT_KEY("nodev", KEY_PASSED),
+	/* always nosuid and nodev; mount(8) says suid and dev by itself */
+	FUSE_OPT_KEY("suid", KEY_IGNORED),
+	FUSE_OPT_KEY("nosuid", KEY_IGNORED),
+	FUSE_OPT_KEY("dev", KEY_IGNORED),
+	FUSE_OPT_KEY("nodev", KEY_IGNORED),
 	FUSE_OPT_KEY("exec", KEY_PASSED),
 	FUSE_OPT_KEY("noexec", KEY_PASSED),
 	FUSE_OPT_KEY("atime", KEY_PASSED),
 	FUSE_OPT_KEY("noatime", KEY_PASSED),
 	FUSE_OPT_KEY("relatime", KEY_PASSED),
 	FUSE_OPT_KEY("allow_other", KEY_PASSED),
-	FUSE_OPT_KEY("auto_unmount", KEY_PASSED),
+	FUSE_OPT_KEY("auto_unmount", KEY_AUTO_UNMOUNT),
 	FUSE_OPT_KEY("default_permissions", KEY_IGNORED),
 	FUSE_OPT_END,
 };
@@ -115,10 +120,17 @@ static int take(void *data, const char *argument, int key,
 		return 0;
 	case KEY_DEBUG:
 		p->o->debug = true;
+		p->o->foreground = true;
 		return 0;
 	case KEY_READ_ONLY:
 	case KEY_WRITABLE:
 		p->o->read_only = key == KEY_READ_ONLY;
+		return 0;
+	case KEY_AUTO_UNMOUNT:
+		p->o->auto_unmount = true;
+		return 0;
+	case KEY_LOG_ALL:
+		p->o->log_all = true;
 		return 0;
 	case KEY_STRICT:
 		p->o->strict = true;
@@ -157,6 +169,20 @@ static int parse_number(const char *option, const char *text, uint32_t *id,
 	}
 	*id = (uint32_t)value;
 	return 0;
+}
+
+/* The kernel lets nobody write to files whose owner it does not know. */
+static int check_owner(struct parsing *p)
+{
+	bool user = ids_have_user(p->o->uid);
+
+	if (user && ids_have_group(p->o->gid))
+		return 0;
+	snprintf(p->why, p->why_size,
+		 "%s=%u: there is no such id in this user namespace",
+		 user ? "gid" : "uid",
+		 (unsigned)(user ? p->o->gid : p->o->uid));
+	return -EINVAL;
 }
 
 static int take_space(struct parsing *p)
@@ -231,6 +257,8 @@ static int check(struct parsing *p)
 	if (!err)
 		err = parse_number("gid", p->gid, &p->o->gid, p);
 	if (!err)
+		err = check_owner(p);
+	if (!err)
 		err = parse_max_bytes(p);
 	if (!err)
 		err = parse_min_free(p);
@@ -240,8 +268,6 @@ static int check(struct parsing *p)
 		err = take_choices(p);
 	if (!err)
 		err = parse_number("collect", p->collect, &p->o->collect, p);
-	if (!err)
-		err = parse_max_bytes(p);
 	if (!err && !p->o->mountpoint) {
 		snprintf(p->why, p->why_size, "%s",
 			 p->o->store ? "the mount point is missing"

@@ -28,8 +28,10 @@ struct mount_options {
 	bool strict;	      /* strict: what is foreign is not served */
 	bool drops_when_full; /* on_full=drop */
 	bool foreground;
-	bool debug; /* libfuse's, every request */
-	uid_t uid;  /* the owner that is shown: uid=, or the mounting user */
+	bool auto_unmount;
+	bool log_all; /* without limits */
+	bool debug;   /* libfuse's, every request */
+	uid_t uid;    /* the owner that is shown: uid=, or the mounting user */
 	gid_t gid;
 	unsigned collect;   /* seconds between collections; 0: never */
 	struct trust trust; /* trust= */

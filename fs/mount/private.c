@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fs/mount/file.h"
+#include "fs/mount/trouble.h"
 
 /* The first private version; of `name`, and of `owner`, unless NULL. */
 static struct node *find(struct node *directory, const char *name,
@@ -191,11 +192,12 @@ static void add_kept(struct mount *m, struct node *node)
 
 void private_keep(struct mount *m, struct node *node)
 {
+	char path[TROUBLE_PATH_MAX];
 	struct node *old;
 
 	if (!file_is_empty(node)) /* graph engines make an empty .idx first */
 		log_event(m->log, LOG_LEVEL_WARNING, "not published \"%s\": %s",
-			  node->name, node->file.why);
+			  trouble_path(m, node, NULL, path), node->file.why);
 	while ((old = next_to_drop(m))) {
 		private_end(m, old);
 		node_drop(&m->tree, old);

@@ -11,7 +11,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <syslog.h>
 
+#include "fs/fd.h"
+#include "fs/ids.h"
+#include "fs/mount/caretaker.h"
+#include "fs/mount/ending.h"
 #include "fs/mount/janitor.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/mountpoint.h"
@@ -74,6 +79,9 @@ static void leave_terminal(void)
  */
 static void on_ready(struct mounted *mounted)
 {
+	if (mounted->claim >= 0)
+		close(mounted->claim);
+	mounted->claim = -1;
 	if (mounted->ready_fd < 0)
 		return;
 	leave_terminal();
@@ -111,7 +119,8 @@ static int add_arguments(const struct mount_options *o, bool read_only,
 
 	if (!err)
 		err = fuse_opt_add_arg(args,
-				       "-osubtype=tacfs,default_permissions");
+				       "-osubtype=tacfs,default_permissions,"
+				       "nosuid,nodev");
 	if (!err && read_only)
 		err = fuse_opt_add_arg(args, "-oro");
 	if (!err && o->debug)
@@ -135,13 +144,16 @@ static int serve(struct fuse_session *session, struct mounted *mounted)
 		reporter_start(&m->reporter, m->store, &m->scratches.spills);
 	err = fuse_session_loop_mt(session, config);
 	fuse_loop_cfg_destroy(config);
-	mounted->unmounted = err == 0; /* a signal's number is positive */
-	return err < 0;
+	if (err)
+		log_event(m->log, LOG_LEVEL_ERROR, "the mount ended: %s",
+			  strerror(err < 0 ? -err : err));
+	mounted->unmounted = err == 0;
+	return err != 0;
 }
 
 /* Mounts, serves, unmounts; undone in reverse. */
 static int run_session(const struct mount_options *o, struct fuse_args *args,
-		       struct mounted *mounted)
+		       struct mounted *mounted, struct ending *ending)
 {
 	struct fuse_session *session;
 	int status = 1;
@@ -153,54 +165,69 @@ static int run_session(const struct mount_options *o, struct fuse_args *args,
 		fuse_session_new(args, &mount_ops, sizeof(mount_ops), mounted);
 	if (!session)
 		return complain(o->mountpoint, "cannot start a FUSE session");
-	if (fuse_set_signal_handlers(session) != 0)
-		goto destroy;
 	if (fuse_session_mount(session, o->mountpoint) != 0) {
 		complain(o->mountpoint, "cannot mount");
-		goto remove_handlers;
+		goto destroy;
 	}
-	status = serve(session, mounted);
+	err = ending_start(ending, session, o->mountpoint);
+	if (err)
+		complain(o->mountpoint, strerror(-err));
+	else
+		status = serve(session, mounted);
+	if (ending_stop(ending))
+		mounted->unmounted = false;
 	fuse_session_unmount(session);
-remove_handlers:
-	fuse_remove_signal_handlers(session);
 destroy:
 	fuse_session_destroy(session);
 	return status;
 }
 
-static int run_mounted(const struct mount_options *o, struct fuse_args *args,
-		       int ready_fd)
+static const char *why_read_only(const struct store *store)
 {
-	const struct log log = { .to_syslog = !o->foreground,
-				 .level = o->debug ? LOG_LEVEL_INFO
-						   : LOG_LEVEL_WARNING };
+	struct stat st;
+
+	if (!ids_are_whole() && fd_stat(store_root(store), &st) == 0 &&
+	    st.st_uid == IDS_OVERFLOW)
+		return "it cannot be written to, and what its owner published "
+		       "is not served, since the owner has no id in this user "
+		       "namespace: mounted read-only";
+	return "it cannot be written to: mounted read-only";
+}
+
+static int open_store(const struct mount_options *o, const struct log *log,
+		      struct store **store)
+{
 	const struct store_config config = {
 		.create = true,
 		.read_only = o->read_only,
 		.space = o->space,
-		.log = &log,
+		.log = log,
 		.trusted = o->trust.users,
 		.trusted_count = o->trust.count,
 		.max_bytes = o->has_max_bytes ? &o->max_bytes : NULL,
 		.min_free = o->min_free,
 	};
-	struct mounted mounted = { .ready = on_ready, .ready_fd = ready_fd };
-	struct store *store;
+	char why[512];
+
+	if (store_open(o->store, &config, store, why, sizeof(why)) != 0)
+		return complain(o->store, why);
+	if (store_is_read_only(*store) && !o->read_only)
+		complain(o->store, why_read_only(*store));
+	exchange_finish_now(*store);
+	return 0;
+}
+
+/* Closes the store. */
+static int mount_store(const struct mount_options *o, struct fuse_args *args,
+		       struct store *store, struct mounted *mounted,
+		       int caretaker)
+{
+	struct ending ending;
 	struct janitor janitor;
 	struct mount mount;
-	char why[512];
 	int status;
-	int err;
+	int err = mount_init(&mount, store, o->uid, o->gid);
 
-	umask(0);
-	raise_descriptor_limit();
-	if (store_open(o->store, &config, &store, why, sizeof(why)) != 0)
-		return complain(o->store, why);
-	if (store_is_read_only(store) && !o->read_only)
-		complain(o->store,
-			 "it cannot be written to: mounted read-only");
-	exchange_finish_now(store);
-	err = mount_init(&mount, store, o->uid, o->gid);
 	if (err) {
 		store_close(store);
 		return complain(o->store, strerror(-err));
@@ -208,12 +235,40 @@ static int run_mounted(const struct mount_options *o, struct fuse_args *args,
 	mount.hides.used = o->private_deletes;
 	mount.strict = o->strict;
 	mount.scratches.in_memory = o->drops_when_full;
-	mounted.mount = &mount;
+	mounted->mount = &mount;
+	ending_prepare(&ending, caretaker);
 	janitor_start(&janitor, store, mount.read_only ? 0 : o->collect);
-	status = run_session(o, args, &mounted);
+	status = run_session(o, args, mounted, &ending);
 	janitor_stop(&janitor);
-	mount_free(&mount, mounted.unmounted);
+	mount_free(&mount, mounted->unmounted);
 	store_close(store);
+	return status;
+}
+
+static int run_mounted(const struct mount_options *o, struct fuse_args *args,
+		       struct mounted *mounted)
+{
+	struct log_limits limits = LOG_LIMITS;
+	const struct log log = { .to_syslog = !o->foreground,
+				 .level = o->debug ? LOG_LEVEL_INFO
+						   : LOG_LEVEL_WARNING,
+				 .limits = o->log_all ? NULL : &limits };
+	AUTO_CLOSE int caretaker = -1;
+	struct store *store;
+	int status;
+	int err = o->auto_unmount ? caretaker_start(o->mountpoint, &caretaker)
+				  : 0;
+
+	if (err)
+		return complain(o->mountpoint, strerror(-err));
+	if (log.to_syslog)
+		openlog("tacfs", LOG_PID, LOG_DAEMON);
+	umask(0);
+	raise_descriptor_limit();
+	status = open_store(o, &log, &store);
+	if (!status)
+		status = mount_store(o, args, store, mounted, caretaker);
+	log_end(&log);
 	return status;
 }
 
@@ -232,7 +287,7 @@ static int wait_ready(int fd, pid_t child)
 }
 
 static int run_in_background(const struct mount_options *o,
-			     struct fuse_args *args)
+			     struct fuse_args *args, struct mounted *mounted)
 {
 	int ends[2];
 	pid_t child;
@@ -245,7 +300,8 @@ static int run_in_background(const struct mount_options *o,
 		return complain(o->mountpoint, strerror(errno));
 	if (child == 0) {
 		close(ends[0]);
-		return run_mounted(o, args, ends[1]);
+		mounted->ready_fd = ends[1];
+		return run_mounted(o, args, mounted);
 	}
 	close(ends[1]);
 	status = wait_ready(ends[0], child);
@@ -270,8 +326,15 @@ int session_run(const struct mount_options *o, struct fuse_args *args)
 	struct mount_options absolute = *o;
 	AUTO_FREE char *mountpoint = NULL;
 	struct stat st;
+	struct mounted mounted = { .ready = on_ready,
+				   .ready_fd = -1,
+				   .claim = -1 };
 	int status = check_places(o);
 
+	if (!status) {
+		mountpoint_claim(o->mountpoint, &mounted.claim);
+		status = check_places(o); /* while we waited */
+	}
 	if (status)
 		return status;
 	mountpoint = realpath(o->mountpoint, NULL);
@@ -280,6 +343,6 @@ int session_run(const struct mount_options *o, struct fuse_args *args)
 	if (!S_ISDIR(st.st_mode))
 		return complain(o->mountpoint, strerror(ENOTDIR));
 	absolute.mountpoint = mountpoint;
-	return o->foreground ? run_mounted(&absolute, args, -1)
-			     : run_in_background(&absolute, args);
+	return o->foreground ? run_mounted(&absolute, args, &mounted)
+			     : run_in_background(&absolute, args, &mounted);
 }

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { SHOWN_MAX = 512 };
-
 static bool is_of_the_system(int err)
 {
 	static const int errors[] = { -EIO,    -ENOSPC, -EDQUOT,
@@ -32,11 +30,10 @@ static char *put_before(char *at, const char *start, const char *name)
 	return at;
 }
 
-/* The path in the mount, as much of its end as there is room for. */
-static const char *path_of(struct mount *m, const struct node *node,
-			   const char *name, char path[SHOWN_MAX])
+const char *trouble_path(struct mount *m, const struct node *node,
+			 const char *name, char path[TROUBLE_PATH_MAX])
 {
-	char *at = path + SHOWN_MAX - 1;
+	char *at = path + TROUBLE_PATH_MAX - 1;
 	size_t size;
 
 	*at = '\0';
@@ -55,12 +52,12 @@ static const char *path_of(struct mount *m, const struct node *node,
 void trouble_tell(struct mount *m, const char *what, struct node *node,
 		  const char *name, int err)
 {
-	char path[SHOWN_MAX];
+	char path[TROUBLE_PATH_MAX];
 
 	if (!is_of_the_system(err))
 		return;
 	log_event(m->log, LOG_LEVEL_ERROR, "cannot %s \"%s\": %s", what,
-		  path_of(m, node, name, path), strerror(-err));
+		  trouble_path(m, node, name, path), strerror(-err));
 }
 
 int trouble_miss(struct mount *m, struct node *node, int err)

@@ -4,6 +4,15 @@
 
 #include "fs/mount/mount.h"
 
+enum { TROUBLE_PATH_MAX = 512 };
+
+/*
+ * For messages: the path of a node, or of `name` in it unless that is NULL, in
+ * the mount; of a long one the end. Takes the tree's lock. Points into `path`.
+ */
+const char *trouble_path(struct mount *m, const struct node *node,
+			 const char *name, char path[TROUBLE_PATH_MAX]);
+
 /*
  * Logs that something ("open", a verb) could not be done with a node, or with
  * `name` in it unless that is NULL, when `err`, a negative errno, tells of the

@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "fs/fd.h"
+#include "fs/ids.h"
 #include "fs/own.h"
 #include "fs/store/probe_state.h"
 #include "fs/store/state.h"
 
-enum { MIB_WEAK = 1024, INODES_WEAK = 10000, OVERFLOW_ID = 65534 };
+enum { MIB_WEAK = 1024, INODES_WEAK = 10000 };
 
 /* statfs(2) and linux/magic.h; `caches`: other hosts' names come late. */
 static const struct type {
@@ -113,22 +114,6 @@ void probe_inodes(const struct probe *p, struct ability *a)
 			    "%" PRIu64 " more files can be made", inodes);
 }
 
-/* Whether all ids mean here what they mean outside. */
-static bool ids_are_whole(void)
-{
-	FILE *map = fopen("/proc/self/uid_map", "re");
-	unsigned long inside = 1;
-	unsigned long outside = 1;
-	unsigned long count = 0;
-	int read;
-
-	if (!map)
-		return true;
-	read = fscanf(map, "%lu %lu %lu", &inside, &outside, &count);
-	fclose(map);
-	return read != 3 || (!inside && !outside && count >= UINT32_MAX);
-}
-
 void probe_ids(const struct probe *p, struct ability *a)
 {
 	struct stat st;
@@ -139,10 +124,11 @@ void probe_ids(const struct probe *p, struct ability *a)
 			    "everywhere on this host");
 		return;
 	}
-	if (fd_stat(p->store->root, &st) == 0 && st.st_uid == OVERFLOW_ID)
+	if (fd_stat(p->store->root, &st) == 0 && st.st_uid == IDS_OVERFLOW)
 		ability_set(a, GRADE_WEAK,
 			    "the owner of the store has no id in this user "
-			    "namespace: what they publish is not served");
+			    "namespace: what they publish is not served, and "
+			    "they may have to let you write");
 	else
 		ability_set(a, GRADE_OK,
 			    "ids are mapped by a user namespace, the owner's "

@@ -79,7 +79,7 @@ class Doctor(harness.MountTest):
         os.chmod(os.path.join(store, "refs"), 0o1777 | 0o2000)
         self.assertEqual(self.grade("modes", store)[0], "ok")
 
-    @unittest.skipIf(os.geteuid() != 0, "needs root")
+    @unittest.skipUnless(harness.is_root(), "needs root for a second user")
     def test_files_of_others_are_counted_and_named(self):
         store = make_store(os.path.join(self.root, "others"))
         for number in range(5):

@@ -47,10 +47,10 @@ OTHER_CALLS = re.compile(
     r"_?exit|(EVP|LZ4|XXH|fuse|json|pthread|str|mem|sig|opt|get(e?[ug]id|pid|env|"
     r"opt|rlimit|random|delim)|set(rlimit|sid)|f(put|get|print|scan|read|write|"
     r"close|error|flush)|is(atty|oc99)|u?name|umask).*|"
-    r"_*(isoc99_)?(v?(as|s|sn|f)?printf|f?scanf|sscanf|syslog)(_chk)?|put(c|s|char)|std.*|"
+    r"_*(isoc99_)?(v?(as|s|sn|f)?printf|f?scanf|sscanf|(open|sys)log)(_chk)?|put(c|s|char)|std.*|"
     r"_*(mem|str)\w+_chk|[cm]alloc|re(alloc|allocarray|winddir)|free|qsort|"
     r"clock_gettime|gmtime_r|nanosleep|sleep|time|getpwnam|getgrnam|fork|execlp?|waitpid|kill|pidfd_open|"
-    r"pipe2|poll|dup[23]?|chdir|umount2|munmap|closedir|dirfd|uname|__errno_location|"
+    r"pipe2|poll|dup[23]?|close_range|chdir|umount2|munmap|closedir|dirfd|uname|__errno_location|"
     r"__getdelim|__libc_start_main|__tls_get_addr|__environ")
 OTHER_FILES = {
     "mkdtemp": "in /tmp", "rmdir": "in /tmp", "syscall": "openat2 in the host's /",
@@ -77,7 +77,8 @@ class World:
         self.plan = inject.Plan(os.path.join(root, "control"))
         self.environment = self.plan.environment(self.store, harness.binary())
         self.mount = harness.Mount(self.store, os.path.join(root, "mount"),
-                                   ("collect=0",), environment=self.environment)
+                                   ("collect=0", "log_all"),
+                                   environment=self.environment)
         self.number = 0
 
     def fill(self):
@@ -103,7 +104,8 @@ class World:
         root = os.path.join(self.root, f"new{number}")
         os.mkdir(root)
         store = os.path.join(root, "store")
-        return harness.Mount(store, os.path.join(root, "mount"), ("collect=0",),
+        return harness.Mount(store, os.path.join(root, "mount"),
+                             ("collect=0", "log_all"),
                              environment=self.plan.environment(store,
                                                                harness.binary()))
 

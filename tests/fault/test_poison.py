@@ -18,33 +18,10 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
                                 "mount"))
 
-ENTER = """
-    here=$1; shift
-    mknod "$here/fuse" c 10 229 && chmod 666 "$here/fuse" &&
-        mount --bind "$here/fuse" /dev/fuse &&
-        echo user_allow_other >"$here/fuse.conf" && chmod 644 "$here/fuse.conf" &&
-        mount --bind "$here/fuse.conf" /etc/fuse.conf || exit 77
-    rm -r "$here" 2>/dev/null
-    exec "$@"
-"""
+import enter  # noqa: E402
 
-
-def enter_namespace():
-    """Runs this script again where users may mount, or skips it."""
-    if os.environ.get("TACFS_POISON_INSIDE"):
-        return
-    if os.geteuid() != 0 or not shutil.which("unshare"):
-        print("needs root and unshare")
-        sys.exit(77)
-    here = tempfile.mkdtemp(prefix="tacfs-test-")
-    os.environ["TACFS_POISON_INSIDE"] = "1"
-    done = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c",
-                           ENTER, "sh", here, sys.executable] + sys.argv)
-    shutil.rmtree(here, ignore_errors=True)
-    sys.exit(done.returncode)
-
-
-enter_namespace()
+if __name__ == "__main__":
+    enter.run_again("root")
 
 import calls  # noqa: E402
 import forge  # noqa: E402

@@ -105,6 +105,14 @@ def begin(path, data, mode=0o600):
     return fd
 
 
+def close_quietly(fd):
+    """Whatever has become of its mount."""
+    try:
+        os.close(fd)
+    except OSError:
+        pass
+
+
 def begin_in_thread(path, data):
     """begin() by a thread that has ended when this returns."""
     result = []

@@ -135,6 +135,7 @@ class Command(unittest.TestCase):
                              f"{arguments}: expected success")
             self.assertTrue(done.stdout, f"{arguments}: expected some text")
 
+    @unittest.skipUnless(harness.is_root(), "writes as another user's")
     def test_owner_option(self):
         self.assertMounts("-o", "uid=1234,gid=4321")
         calls.write(os.path.join(self.point, "file"), b"x")

@@ -15,6 +15,7 @@ SIZE = 8 << 20  # of the file system that the store is on
 
 
 @mount_only
+@unittest.skipUnless(os.getuid() == 0, "mounts a tmpfs")
 class Full(unittest.TestCase):
     def setUp(self):
         self.root = harness.new_directory(self._testMethodName)

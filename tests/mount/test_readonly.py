@@ -265,7 +265,7 @@ class NotWritable(ReadOnlyTest):
                          (0, reader.log_text()))
         subprocess.run(["fusermount3", "-u", point], check=True)
 
-    @unittest.skipUnless(os.getuid() == 0, "changes the user")
+    @unittest.skipUnless(harness.is_root(), "changes the user")
     def test_store_of_another_user(self):
         self.fill()
         shutil.rmtree(os.path.join(self.store, "index"))

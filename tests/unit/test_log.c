@@ -108,6 +108,61 @@ static void a_long_event_is_cut(void **state)
 	assert_int_equal(text[strlen(text) - 1], '\n');
 }
 
+enum { EVENTS = 500 };
+
+static int write_many(const struct log *log, const char *name)
+{
+	char text[TEXT_SIZE];
+	int written = 0;
+
+	for (int i = 0; i < EVENTS; i++) {
+		logged(log, LOG_LEVEL_WARNING, name, text);
+		written += text[0] != '\0';
+	}
+	return written;
+}
+
+static void many_events_of_a_kind_are_counted_only(void **state)
+{
+	struct log_limits limits = LOG_LIMITS;
+	const struct log log = { .level = LOG_LEVEL_WARNING,
+				 .limits = &limits };
+	char text[TEXT_SIZE] = "";
+	char *end;
+	int written = write_many(&log, "first");
+
+	(void)state;
+	assert_in_range(written, LOG_BURST, EVENTS - 1);
+	written += write_many(&log, "another name is no other kind");
+	assert_in_range(written, LOG_BURST, EVENTS - 1);
+
+	AUTO_CLOSE int saved = dup(STDERR_FILENO);
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+	log_event(&log, LOG_LEVEL_WARNING, "other %s", "kind");
+	log_end(&log);
+	log_end(&log);
+	assert_true(dup2(saved, STDERR_FILENO) >= 0);
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+
+	assert_memory_equal(text, "tacfs: warning: other kind\n", 27);
+	assert_int_equal(strncmp(text + 27, "tacfs: warning: ", 16), 0);
+	assert_int_equal(strtol(text + 43, &end, 10), 2 * EVENTS - written);
+	assert_string_equal(end, " more were left out like: %s\n");
+}
+
+static void all_is_written_without_limits(void **state)
+{
+	const struct log log = { .level = LOG_LEVEL_WARNING };
+
+	(void)state;
+	assert_int_equal(write_many(&log, "gone"), EVENTS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -115,6 +170,8 @@ int main(void)
 		cmocka_unit_test(less_severe_events_are_left_out),
 		cmocka_unit_test(what_a_name_holds_is_escaped),
 		cmocka_unit_test(a_long_event_is_cut),
+		cmocka_unit_test(many_events_of_a_kind_are_counted_only),
+		cmocka_unit_test(all_is_written_without_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,20 @@ static void owner_may_be_given(void **state)
 	parsed_free(&p);
 }
 
+/* mount(8) says suid and dev by itself. */
+static void what_would_elevate_is_not_passed_on(void **state)
+{
+	struct parsed p = parse((const char *const[]){
+		"s", "m", "-o", "suid,dev,auto_unmount,exec", NULL });
+
+	(void)state;
+	assert_int_equal(p.err, 0);
+	assert_true(p.o.auto_unmount);
+	assert_int_equal(p.args.argc, 3);
+	assert_string_equal(p.args.argv[2], "exec");
+	parsed_free(&p);
+}
+
 static void last_of_ro_and_rw_counts(void **state)
 {
 	struct parsed none = parse((const char *const[]){ "s", "m", NULL });
@@ -253,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(store_and_mount_point_are_taken_in_order),
 		cmocka_unit_test(owner_may_be_given),
+		cmocka_unit_test(what_would_elevate_is_not_passed_on),
 		cmocka_unit_test(last_of_ro_and_rw_counts),
 		cmocka_unit_test(deletes_are_shared_unless_private),
 		cmocka_unit_test(namespace_may_be_given),
