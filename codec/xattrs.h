@@ -61,8 +61,8 @@ struct xattr_change {
 /*
  * Writes the attributes as they are after the change. Returns 0; -EEXIST and
  * -ENODATA as setxattr(2); -EINVAL for a name that a manifest may not have;
- * -E2BIG for too large a value, too many of them, or more than the writer takes;
- * -ENOMEM.
+ * -E2BIG for too large a value, too many of them, or more than the writer
+ * takes; -ENOMEM.
  */
 int xattrs_change(struct xattrs all, const struct xattr_change *change,
 		  struct writer *out);

@@ -3,7 +3,9 @@
 #define TACFS_FS_MOUNT_OPS_H
 
 #include <fuse_lowlevel.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * The kernel's requests, for a session whose user data is a struct mounted.
@@ -18,7 +20,9 @@ struct mounted {
 	struct mount *mount;
 	/* Called once, when the kernel has begun to talk. */
 	void (*ready)(struct mounted *mounted);
-	int ready_fd;	/* for `ready` */
+	int ready_fd; /* for `ready` */
+	/* The kernel's first request, if killpriv_promise() can be kept. */
+	_Atomic uint64_t offer;
 	bool unmounted; /* the kernel ended it, and every file is closed */
 };
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "fs/mount/janitor.h"
+#include "fs/mount/killpriv.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/ops.h"
@@ -143,6 +144,7 @@ static int run_session(const struct mount_options *o, struct fuse_args *args,
 		complain(o->mountpoint, "cannot mount");
 		goto remove_handlers;
 	}
+	(void)killpriv_promise(session); /* else writes are only slower */
 	status = serve(session, mounted);
 	fuse_session_unmount(session);
 remove_handlers:
