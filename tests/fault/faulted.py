@@ -208,7 +208,7 @@ class Change(Case):
         with open(self.stored(os.path.basename(self.file)), "rb") as manifest:
             mode = int.from_bytes(manifest.read()[MODE_AT:MODE_AT + 2], "little")
         wait_until(lambda: os.stat(self.file).st_mode & 0o777 == mode,
-                   f"the mode {mode:o} that the store has")
+                   f"the mode {mode:o} that the store has", 10)
 
 
 class Attributes(Case):
