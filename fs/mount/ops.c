@@ -11,6 +11,7 @@
 #include "fs/mount/attr.h"
 #include "fs/mount/create.h"
 #include "fs/mount/dir.h"
+#include "fs/mount/killpriv.h"
 #include "fs/mount/listing.h"
 #include "fs/mount/lookup.h"
 #include "fs/mount/names.h"
@@ -158,9 +159,12 @@ static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 		       int set, struct fuse_file_info *fi)
 {
 	struct caller caller = caller_of_request(req);
-	int err = node_setattr(mount_of(req), node_of(req, ino),
-			       fi ? handle_of(fi) : NULL, attr, set, &caller);
+	struct node *node = node_of(req, ino);
+	int err;
 
+	set |= killpriv_setattr(req, node, attr, set);
+	err = node_setattr(mount_of(req), node, fi ? handle_of(fi) : NULL, attr,
+			   set, &caller);
 	if (err)
 		reply_done(req, err, "change", ino, NULL);
 	else
@@ -276,6 +280,8 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		reply_done(req, err, "open", ino, NULL);
 		return;
 	}
+	if (fi->flags & O_TRUNC)
+		killpriv_written(req, h->node);
 	set_handle(fi, h);
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		handle_release(m, h);
@@ -332,6 +338,8 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes,
 	int err = handle_write(mount_of(req), handle_of(fi), (uint64_t)offset,
 			       bytes, size, fi->writepage);
 
+	if (!err && !fi->writepage)
+		killpriv_written(req, node_of(req, ino));
 	if (err)
 		reply_done(req, err, "write", ino, NULL);
 	else

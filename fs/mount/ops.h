@@ -3,7 +3,9 @@
 #define TACFS_FS_MOUNT_OPS_H
 
 #include <fuse_lowlevel.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * The kernel's requests, for a session whose user data is a struct mounted.
@@ -20,6 +22,8 @@ struct mounted {
 	void (*ready)(struct mounted *mounted);
 	int ready_fd;	/* for `ready` */
 	int claim;	/* the mount point's (mountpoint.h); for `ready` */
+	/* The kernel's first request, if killpriv_promise() can be kept. */
+	_Atomic uint64_t offer;
 	bool unmounted; /* the kernel ended it, and every file is closed */
 };
 

@@ -14,7 +14,7 @@ static void change_xattr(fuse_req_t req, fuse_ino_t ino,
 	if (err == -E2BIG) /* it is the file that is full, not the store */
 		fuse_reply_err(req, ENOSPC);
 	else
-		reply_done(req, err, "change attributes of", ino, NULL);
+		reply_done(req, err, "change", ino, NULL);
 }
 
 void ops_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
@@ -41,7 +41,7 @@ static void reply_xattr(fuse_req_t req, int err, fuse_ino_t ino,
 			struct writer *found, size_t room)
 {
 	if (err)
-		reply_done(req, err, "read attributes of", ino, NULL);
+		reply_done(req, err, "read", ino, NULL);
 	else if (!room)
 		fuse_reply_xattr(req, found->size);
 	else if (found->size > room)

@@ -18,6 +18,7 @@
 #include "fs/mount/caretaker.h"
 #include "fs/mount/ending.h"
 #include "fs/mount/janitor.h"
+#include "fs/mount/killpriv.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/ops.h"
@@ -169,6 +170,7 @@ static int run_session(const struct mount_options *o, struct fuse_args *args,
 		complain(o->mountpoint, "cannot mount");
 		goto destroy;
 	}
+	(void)killpriv_promise(session); /* else writes are only slower */
 	err = ending_start(ending, session, o->mountpoint);
 	if (err)
 		complain(o->mountpoint, strerror(-err));

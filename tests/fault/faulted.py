@@ -12,9 +12,10 @@ import types
 
 import calls
 import samples
-from harness import tacfs
+from harness import tacfs, wait_until
 
 LEAF = "model/prompt"
+MODE_AT = 32 + 16 + 28  # in a manifest that begins with META
 BASE = {
     f"{LEAF}/compiled_module": samples.module(1, 30000),
     f"{LEAF}/graph_1.om": samples.om(1, 90000),
@@ -204,6 +205,48 @@ class Change(Case):
         if not error:
             assert st.st_mode & 0o777 == 0o640, oct(st.st_mode)
             assert st.st_mtime_ns == 10**18 + 1, st.st_mtime_ns
+        # What was refused does not show.
+        with open(self.stored(os.path.basename(self.file)), "rb") as manifest:
+            mode = int.from_bytes(manifest.read()[MODE_AT:MODE_AT + 2], "little")
+        wait_until(lambda: os.stat(self.file).st_mode & 0o777 == mode,
+                   f"the mode {mode:o} that the store has", 10)
+
+
+class Attributes(Case):
+    """Extended ones: of a published file, which is published once more, and of a
+    directory, where they are the file system's."""
+
+    def prepare(self):
+        self.file = self.path(f"attributes{self.number}.om")
+        self.directory = self.path(f"attributes{self.number}")
+        self.new = samples.om(self.number, payload=self.content())
+        calls.write(self.file, self.new)
+        os.mkdir(self.directory)
+        for path in self.file, self.directory:
+            os.setxattr(path, "user.kept", b"kept")
+
+    def act(self):
+        for path in self.file, self.directory:
+            os.setxattr(path, "user.new", b"new")
+            os.removexattr(path, "user.new")
+            os.setxattr(path, "user.last", b"last")
+            assert sorted(os.listxattr(path)) == ["user.kept", "user.last"]
+            assert os.getxattr(path, "user.kept") == b"kept"
+
+    def check(self, error):
+        self.expect(self.file, self.new)
+        for path in self.file, self.directory:
+            assert os.getxattr(path, "user.kept") == b"kept", path
+            names = set(os.listxattr(path))
+            if not error:
+                assert names == {"user.kept", "user.last"}, names
+            assert names <= {"user.kept", "user.new", "user.last"}, names
+
+    def redo(self):
+        for path in self.file, self.directory:
+            for name in set(os.listxattr(path)) - {"user.kept"}:
+                os.removexattr(path, name)
+        super().redo()
 
 
 class Fetch(Case):
@@ -518,7 +561,7 @@ class Create(Command):
         assert self.done.returncode == 0, self.text()
 
 
-CASES = (Publish, Replace, Plain, InPlace, Change, Fetch, Readable, List, Delete,
-         Rename, Directory, Large, Collect, Check, Repair, Undelete, Stats, Doctor,
-         Create)
+CASES = (Publish, Replace, Plain, InPlace, Change, Attributes, Fetch, Readable, List,
+         Delete, Rename, Directory, Large, Collect, Check, Repair, Undelete, Stats,
+         Doctor, Create)
 SLOW = (Repair, Stats, Doctor)

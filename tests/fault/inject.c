@@ -29,16 +29,18 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /* clang-format off */
 #define KINDS(K) \
 	K(chmod) K(close) K(faccessat) K(fallocate64) K(fchmod) K(fchmodat) \
 	K(fdopendir) K(flock) K(fopen64) K(fstat64) K(fstatat64) K(fstatfs64) \
-	K(fstatvfs64) K(fsync) K(ftruncate64) K(futimens) K(linkat) K(lseek64) \
-	K(mkdir) K(mkdirat) K(mmap64) K(open64) K(openat64) K(pread64) K(pwrite64) \
-	K(read) K(readdir64) K(readlinkat) K(realpath) K(renameat) \
-	K(renameat2) K(stat64) K(symlinkat) K(sync_file_range) K(syncfs) \
+	K(fstatvfs64) K(fsync) K(ftruncate64) K(futimens) K(getxattr) \
+	K(linkat) K(listxattr) K(lseek64) K(mkdir) K(mkdirat) K(mmap64) K(open64) \
+	K(openat64) K(pread64) K(pwrite64) K(read) K(readdir64) \
+	K(readlinkat) K(realpath) K(removexattr) K(renameat) K(renameat2) \
+	K(setxattr) K(stat64) K(symlinkat) K(sync_file_range) K(syncfs) \
 	K(unlinkat) K(utimensat) K(write)
 /* clang-format on */
 
@@ -425,6 +427,28 @@ int unlinkat(int dir, const char *path, int flags)
 int symlinkat(const char *target, int dir, const char *path)
 {
 	CALL(symlinkat, is_ours_at(dir, path), -1, target, dir, path);
+}
+
+ssize_t getxattr(const char *path, const char *name, void *value, size_t size)
+{
+	CALL(getxattr, is_ours_at(AT_FDCWD, path), -1, path, name, value, size);
+}
+
+ssize_t listxattr(const char *path, char *names, size_t size)
+{
+	CALL(listxattr, is_ours_at(AT_FDCWD, path), -1, path, names, size);
+}
+
+int setxattr(const char *path, const char *name, const void *value, size_t size,
+	     int flags)
+{
+	CALL(setxattr, is_ours_at(AT_FDCWD, path), -1, path, name, value, size,
+	     flags);
+}
+
+int removexattr(const char *path, const char *name)
+{
+	CALL(removexattr, is_ours_at(AT_FDCWD, path), -1, path, name);
 }
 
 ssize_t readlinkat(int dir, const char *path, char *text, size_t size)

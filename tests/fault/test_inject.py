@@ -54,7 +54,8 @@ OTHER_CALLS = re.compile(
     r"__getdelim|__libc_start_main|__tls_get_addr|__environ")
 OTHER_FILES = {
     "mkdtemp": "in /tmp", "rmdir": "in /tmp", "syscall": "openat2 in the host's /",
-    "fchown": "of a store that is being made", "readlink": "of /proc", "fopen64": "known, of /proc and of a mount",
+    "fchown": "of a store that is being made", "readlink": "of /proc", "writev": "to the kernel",
+    "fopen64": "known, of /proc and of a mount",
 }
 
 

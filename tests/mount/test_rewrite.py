@@ -44,6 +44,7 @@ class Rewritten(harness.MountTest):
         content = samples.noise(self.id(), 200000)
         path, seen = self.path("kept"), os.path.join(self.other_dir, "kept")
         self.leave_a_part(path, content)
+        os.setxattr(path, "user.kept", b"value")
         os.utime(path, ns=(10**18 + 1, 10**18 + 1))
         before, there = os.stat(path), os.stat(seen)
         agent = self.agent()
@@ -58,6 +59,7 @@ class Rewritten(harness.MountTest):
                 (now.st_ino, now.st_mode, now.st_size, now.st_mtime_ns, now.st_nlink),
                 (then.st_ino, then.st_mode, then.st_size, then.st_mtime_ns,
                  then.st_nlink))
+            self.assertEqual(os.getxattr(name, "user.kept"), b"value")
             self.assertContent(name, content)
         self.assertEqual(samples.files_below(os.path.join(self.store, "quarantine")),
                          [])

@@ -509,6 +509,14 @@ class WithOptions(unittest.TestCase):
             self.assertEqual(os.listxattr(path), ["user.a"])
             self.assertErrno(errno.EACCES, calls.read, path)
 
+    def test_writing_does_not_ask_for_capabilities_each_time(self):
+        with self.mount("debug") as mount:
+            with open(os.path.join(mount.path, "file"), "wb", buffering=0) as file:
+                for _ in range(50):
+                    file.write(bytes(100))
+            asked = mount.log_text().count("opcode: GETXATTR")
+        self.assertLess(asked, 5, "expected few requests for attributes of 50 writes")
+
 
 if __name__ == "__main__":
     harness.main()
