@@ -331,15 +331,30 @@ static int settle_claim(struct mount *m, struct node *node,
 	return err;
 }
 
+static bool claims_rendering(const struct node *node)
+{
+	return node->kind == NODE_PRIVATE && rendering_is_name(node->name);
+}
+
+/* Of what is not judged the bytes are not needed, of which holes take none. */
+static int bytes_to_judge(struct mount *m, struct node *node, struct bytes *b)
+{
+	*b = (struct bytes){ .view = { "", 0 } };
+	if (artifact_kind_of(node->name) == ARTIFACT_NONE &&
+	    !claims_rendering(node))
+		return 0;
+	return bytes_get(m, node, b);
+}
+
 static int commit_content(struct mount *m, struct node *node, bool durable)
 {
 	struct findings f = { 0 };
 	struct bytes b;
-	int err = bytes_get(m, node, &b);
+	int err = bytes_to_judge(m, node, &b);
 
 	if (err)
 		return err;
-	if (node->kind == NODE_PRIVATE && rendering_is_name(node->name))
+	if (claims_rendering(node))
 		err = settle_claim(m, node, &b.view);
 	else
 		err = -ENOENT;

@@ -128,14 +128,21 @@ def foreign(seed=0):
 
 def om(seed, size=20000, payload=None):
     """A sound GE model file of `size` bytes, or around the given payload."""
-    tables = 8 + 2 * 24
     if payload is None:
-        payload = noise(("om", seed), size - 256 - tables)
-    first = len(payload) // 3
+        payload = noise(("om", seed), size - OM_START)
+    return om_start(len(payload)) + payload
+
+
+OM_START = 256 + 8 + 2 * 24
+
+
+def om_start(size):
+    """The OM_START bytes before a payload of `size` bytes, whatever they are."""
+    first = size // 3
     table = struct.pack("<II", 2, 0)
     table += struct.pack("<IIQQ", 0, 0, 0, first)
-    table += struct.pack("<IIQQ", 1, 0, first, len(payload) - first)
-    return om_header(len(table) + len(payload)) + table + payload
+    table += struct.pack("<IIQQ", 1, 0, first, size - first)
+    return om_header(len(table) + size) + table
 
 
 def om_header(model_length):

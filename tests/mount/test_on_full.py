@@ -92,6 +92,13 @@ class Full(unittest.TestCase):
                          samples.noise("note", 300000))
         self.assertEqual(self.agent.call("calls.read", lock), b"")
 
+    def test_holes_of_what_is_not_judged_take_no_space(self):
+        mount = self.mounted("mount")
+        path = os.path.join(mount.path, "sparse")
+        with open(path, "wb") as file:
+            file.truncate(10 * SIZE)
+        self.assertEqual(os.stat(path).st_size, 10 * SIZE)
+
 
 if __name__ == "__main__":
     harness.main()
