@@ -20,8 +20,8 @@ struct mounted {
 	struct mount *mount;
 	/* Called once, when the kernel has begun to talk. */
 	void (*ready)(struct mounted *mounted);
-	int ready_fd;	/* for `ready` */
-	int claim;	/* the mount point's (mountpoint.h); for `ready` */
+	int ready_fd; /* for `ready` */
+	int claim;    /* the mount point's (mountpoint.h); for `ready` */
 	/* The kernel's first request, if killpriv_promise() can be kept. */
 	_Atomic uint64_t offer;
 	bool unmounted; /* the kernel ended it, and every file is closed */
