@@ -21,6 +21,7 @@ import tempfile
 USER = 4711  # has a name, as fusermount3 wants
 FRIEND = 4712
 STRANGER = 12345  # has none
+LET_GO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "let_go.sh")
 TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                     "..", ".."))
 PYTHON = "/usr/bin/python3"  # where the one we run under is not for everybody
@@ -83,8 +84,8 @@ def _python():
 def _run(here, as_whom, arguments):
     shared = os.path.realpath(os.environ["TACFS_SHARED"]) \
         if os.path.isdir(os.environ.get("TACFS_SHARED", "")) else ""
-    command = ["unshare", "-m", "--propagation", "private", "sh", "-c", PREPARE, "sh",
-               here, TOP, shared, *BECOME[as_whom], _python(),
+    command = ["unshare", "-m", "--propagation", "private", LET_GO, "sh", "-c", PREPARE,
+               "sh", here, TOP, shared, *BECOME[as_whom], _python(),
                _moved(arguments[0], here, shared), *arguments[1:]]
     environment = _environment(here, shared)
     environment["TACFS_ENTERED"] = as_whom

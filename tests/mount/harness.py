@@ -45,6 +45,9 @@ PATIENCE = 120  # seconds until something that must happen is given up
 SIGNS_OF_TROUBLE = ("ERROR: AddressSanitizer", "WARNING: ThreadSanitizer",
                     "runtime error:", "LeakSanitizer", "Assertion `")
 
+# Before a command in a new mount namespace.
+LET_GO = os.path.join(HERE, "let_go.sh")
+
 _serial = itertools.count()
 
 

@@ -33,7 +33,7 @@ class Container(harness.Mount):
     refusal = None  # what the last unmount said
 
     def command(self):
-        return [*APART, "sh", "-c", 'hostname worker && exec "$@"', "sh",
+        return [*APART, harness.LET_GO, "sh", "-c", 'hostname worker && exec "$@"', "sh",
                 *super().command()]
 
     @property

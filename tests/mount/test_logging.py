@@ -62,8 +62,8 @@ class Logging(unittest.TestCase):
         self.addCleanup(log.close)
         log.settimeout(harness.PATIENCE)
         log.bind(os.path.join(dev, "log"))
-        agent = harness.Agent(["unshare", "-m", "--propagation", "private", "sh", "-c",
-                               PRIVATE, "sh", dev])
+        agent = harness.Agent(["unshare", "-m", "--propagation", "private",
+                               harness.LET_GO, "sh", "-c", PRIVATE, "sh", dev])
         self.addCleanup(agent.close)
         return agent, log
 
