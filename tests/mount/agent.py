@@ -14,12 +14,13 @@ import sys
 import time
 
 import calls
+import many
 import ranks
 import stress
 import torchair_client
 
 MODULES = {"os": os, "fcntl": fcntl, "shutil": shutil, "time": time,
-           "calls": calls, "stress": stress, "ranks": ranks,
+           "calls": calls, "stress": stress, "ranks": ranks, "many": many,
            "client": torchair_client}
 
 
