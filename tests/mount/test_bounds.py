@@ -15,8 +15,8 @@ import samples
 from harness import mount_only
 
 DESCRIPTORS = 256
-PROCESSES = 4
-FILES = harness.amount(25 if harness.sanitized() else 62, 1563) * 16  # a process
+PROCESSES = harness.amount(4, 8)
+FILES = harness.amount(25 if harness.sanitized() else 62, 782) * 16  # a process
 DIRECTORIES = harness.amount(600, 20000)
 LARGE = harness.amount(160 << 20, 10 << 30)
 WRITES = harness.amount(300, 20000)
