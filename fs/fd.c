@@ -136,6 +136,33 @@ int fd_open_list(int dir, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+DIR *fd_list(int dir, const char *name)
+{
+	int fd = fd_open_list(dir, name);
+	DIR *stream;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	stream = fdopendir(fd);
+	if (!stream)
+		close(fd);
+	return stream;
+}
+
+struct dirent *fd_list_next(DIR *stream)
+{
+	struct dirent *entry;
+
+	do {
+		errno = 0;
+		entry = readdir(stream);
+	} while (entry && (strcmp(entry->d_name, ".") == 0 ||
+			   strcmp(entry->d_name, "..") == 0));
+	return entry;
+}
+
 /* What a file system, or a kernel, without O_TMPFILE answers. */
 static bool lacks_tmpfile(int err)
 {

@@ -8,6 +8,7 @@
  * errno unless they say otherwise.
  */
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,12 @@ int fd_temp(int dir);
  * this may be said. Links are not followed. The descriptor or a negative errno.
  */
 int fd_open_list(int dir, const char *name);
+
+/* The same as a stream, which the caller closes. NULL and errno. */
+DIR *fd_list(int dir, const char *name);
+/* The next entry, but not "." and ".."; NULL and errno, which is 0 at the end.
+ */
+struct dirent *fd_list_next(DIR *stream);
 
 /*
  * A file being built in `tmp`, to appear whole under its name or not at all:

@@ -16,25 +16,15 @@ static int remove_entry(int dir, const char *name, int depth);
 
 static int remove_below(int dir, const char *name, int depth)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
+	AUTO_CLOSEDIR DIR *stream = fd_list(dir, name);
 	struct dirent *entry;
 	int result = 0;
-	int fd = fd_open(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
-	if (fd < 0)
+	if (!stream)
 		return -errno;
-	stream = fdopendir(fd);
-	if (!stream) {
-		result = -errno;
-		close(fd);
-		return result;
-	}
-	while ((errno = 0, entry = readdir(stream))) {
-		int err = 0;
+	while ((entry = fd_list_next(stream))) {
+		int err = remove_entry(dirfd(stream), entry->d_name, depth + 1);
 
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			err = remove_entry(fd, entry->d_name, depth + 1);
 		result = result ? result : err;
 	}
 	return result ? result : -errno;

@@ -131,33 +131,21 @@ void dir_end(struct dir_use *use)
 	use->node = NULL;
 }
 
-static int open_list(struct tree *tree, struct node *node)
+DIR *dir_stream(struct tree *tree, struct node *node)
 {
 	AUTO_DIR struct dir_use use = dir_begin(tree, node);
 
-	return use.fd < 0 ? use.fd : fd_open_list(use.fd, ".");
-}
-
-DIR *dir_stream(struct tree *tree, struct node *node)
-{
-	int fd = open_list(tree, node);
-	DIR *stream;
-
-	if (fd < 0) {
-		errno = -fd;
-		return NULL;
-	}
-	stream = fdopendir(fd);
-	if (!stream)
-		close(fd);
-	return stream;
+	if (use.fd >= 0)
+		return fd_list(use.fd, ".");
+	errno = -use.fd;
+	return NULL;
 }
 
 int dir_sync(struct tree *tree, struct node *node)
 {
-	AUTO_CLOSE int fd = open_list(tree, node);
+	AUTO_CLOSEDIR DIR *stream = dir_stream(tree, node);
 
-	return fd < 0 ? fd : fd_sync(fd);
+	return stream ? fd_sync(dirfd(stream)) : -errno;
 }
 
 void dir_keep(struct tree *tree, struct node *node)

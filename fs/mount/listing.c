@@ -89,16 +89,12 @@ static int add_all_stored(struct mount *m, struct listing *l)
 
 	if (!dir)
 		return -errno;
-	errno = 0;
-	while (!err && (entry = readdir(dir))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
+	while (!err && (entry = fd_list_next(dir))) {
 		source |= !strcmp(entry->d_name, RENDERING_SOURCE);
 		rendering |= rendering_is_name(entry->d_name);
 		err = add_stored(m, l, entry->d_name);
-		errno = 0;
 	}
-	if (!err && errno)
+	if (!err)
 		err = -errno;
 	if (!err && rendering && !source)
 		err = add(l, RENDERING_NAME);

@@ -217,13 +217,11 @@ static bool shows_nothing(struct mount *m, struct node *directory,
 
 	if (!dir)
 		return false;
-	while (nothing && (errno = 0, entry = readdir(dir))) {
+	while (nothing && (entry = fd_list_next(dir))) {
 		struct found found;
-		int err;
+		int err = lookup_name(m, directory, entry->d_name, caller,
+				      &found);
 
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		err = lookup_name(m, directory, entry->d_name, caller, &found);
 		if (!err)
 			node_drop(&m->tree, found.node);
 		nothing = err == -ENOENT;
@@ -252,7 +250,7 @@ static void clear_remainders(struct mount *m, struct node *directory,
 
 	if (!dir)
 		return;
-	while ((entry = readdir(dir)))
+	while ((entry = fd_list_next(dir)))
 		if (is_remainder(m, directory, entry->d_name, caller))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 }

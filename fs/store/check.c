@@ -112,11 +112,10 @@ static int walk_into(struct check *c, DIR *stream, bool deep,
 {
 	struct dirent *entry;
 
-	while ((errno = 0, entry = readdir(stream))) {
+	while ((entry = fd_list_next(stream))) {
 		int err;
 
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0 || is_silly(entry->d_name))
+		if (is_silly(entry->d_name))
 			continue;
 		err = visit_name(c, dirfd(stream), entry->d_name, deep, visit);
 		if (err)
@@ -125,25 +124,10 @@ static int walk_into(struct check *c, DIR *stream, bool deep,
 	return is_gone(errno) ? 0 : -errno;
 }
 
-static DIR *open_stream(int parent, const char *name)
-{
-	int fd = fd_open_list(parent, name);
-	DIR *stream;
-
-	if (fd < 0) {
-		errno = -fd;
-		return NULL;
-	}
-	stream = fdopendir(fd);
-	if (!stream)
-		close(fd);
-	return stream;
-}
-
 int check_walk(struct check *c, int parent, const char *name, bool deep,
 	       check_visit *visit)
 {
-	AUTO_CLOSEDIR DIR *stream = open_stream(parent, name);
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	size_t size = c->path.size;
 	int err;
 

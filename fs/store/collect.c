@@ -29,8 +29,7 @@ enum {
 	FANS = 256,
 	TICK_NSEC = 20 * 1000 * 1000, /* longer than a tick of any clock */
 	SIGN_OF_LIFE = 4096,	      /* files */
-	NOTE_NAME_SIZE = 32,
-	DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
+	NOTE_NAME_SIZE = 32
 };
 
 static int complain(struct collect_run *run, int err, const char *what)
@@ -58,23 +57,16 @@ typedef int visitor(struct collect_run *run, int dir, const char *name);
 static int visit_all(struct collect_run *run, int parent, const char *name,
 		     visitor *visit)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = fd_open(parent, name, DIR_FLAGS, 0);
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	struct dirent *entry;
 	int err = 0;
 
-	if (dir < 0)
+	if (!stream)
 		return errno == ENOENT || errno == ENOTDIR
 			       ? 0
 			       : complain(run, -errno, name);
-	stream = fdopendir(dir);
-	if (!stream) {
-		err = complain(run, -errno, name);
-		close(dir);
-		return err;
-	}
-	while (!err && (errno = 0, entry = readdir(stream)))
-		err = visit(run, dir, entry->d_name);
+	while (!err && (entry = fd_list_next(stream)))
+		err = visit(run, dirfd(stream), entry->d_name);
 	return complain(run, err ? err : -errno, name);
 }
 

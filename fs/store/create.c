@@ -28,22 +28,15 @@ enum {
 /* Whether every entry of the directory passes `fine`. */
 static int holds_only(int dir, bool (*fine)(int dir, const char *name))
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	AUTO_CLOSE int fd = fd_open(dir, ".", DIR_FLAGS, 0);
+	AUTO_CLOSEDIR DIR *stream = fd_list(dir, ".");
 	struct dirent *entry;
 
-	if (fd < 0)
-		return -errno;
-	stream = fdopendir(fd);
 	if (!stream)
 		return -errno;
-	take_fd(&fd);
-	while ((entry = readdir(stream)))
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0 &&
-		    !fine(dir, entry->d_name))
+	while ((entry = fd_list_next(stream)))
+		if (!fine(dir, entry->d_name))
 			return -ENOTEMPTY;
-	return 0;
+	return -errno;
 }
 
 static bool is_draft(int dir, const char *name)

@@ -115,21 +115,14 @@ static int clear_entry(struct passage *p, int dir, const char *name)
 
 static int clear_entries(struct passage *p, int parent, const char *name)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = fd_open_list(parent, name);
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	struct dirent *entry;
 	int err = 0;
 
-	if (dir < 0)
-		return dir;
-	stream = fdopendir(dir);
-	if (!stream) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
-	while (!err && (errno = 0, entry = readdir(stream)))
-		err = clear_entry(p, dir, entry->d_name);
+	if (!stream)
+		return -errno;
+	while (!err && (entry = fd_list_next(stream)))
+		err = clear_entry(p, dirfd(stream), entry->d_name);
 	return err ? err : -errno;
 }
 
@@ -323,20 +316,13 @@ static int go_on_with(struct leaving *leaving, const char *entry)
 
 int evicted_go_on(struct leaving *leaving)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = fd_open_list(leaving->store->trash, "evicted");
+	AUTO_CLOSEDIR DIR *stream = fd_list(leaving->store->trash, "evicted");
 	struct dirent *entry;
 	int err = 0;
 
-	if (dir < 0)
-		return dir == -ENOENT ? 0 : dir;
-	stream = fdopendir(dir);
-	if (!stream) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
-	while (!err && (errno = 0, entry = readdir(stream)))
+	if (!stream)
+		return errno == ENOENT ? 0 : -errno;
+	while (!err && (entry = fd_list_next(stream)))
 		err = go_on_with(leaving, entry->d_name);
 	return err ? err : -errno;
 }

@@ -252,20 +252,13 @@ static int finish(struct store *store, const char *name, int64_t patience,
 
 static int finish_all(struct store *store, int64_t patience, bool *found)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = fd_open_list(store->intents, ".");
+	AUTO_CLOSEDIR DIR *stream = fd_list(store->intents, ".");
 	struct dirent *entry;
 	int err = 0;
 
-	if (dir < 0)
-		return dir;
-	stream = fdopendir(dir);
-	if (!stream) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
-	while (!err && (errno = 0, entry = readdir(stream)))
+	if (!stream)
+		return -errno;
+	while (!err && (entry = fd_list_next(stream)))
 		if (exchange_note_name_is(entry->d_name))
 			err = finish(store, entry->d_name, patience, found);
 	return err ? err : -errno;

@@ -93,7 +93,7 @@ static int scan_names(struct store *store, unsigned number, int dir)
 		close(dir);
 		return result;
 	}
-	while ((errno = 0, entry = readdir(stream))) {
+	while ((entry = fd_list_next(stream))) {
 		int err = scan_pack(store, entry->d_name, &seen);
 
 		result = result ? result : err;

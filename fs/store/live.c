@@ -15,7 +15,7 @@
 #include "fs/store/pack_file.h"
 #include "fs/store/state.h"
 
-enum { FANS = 256, BITS = 8, DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW };
+enum { FANS = 256, BITS = 8 };
 
 static const struct digest this_pack;
 
@@ -135,21 +135,14 @@ static int visit(const struct scan *scan, int dir, const char *name)
 
 static int scan_dir(const struct scan *scan, int parent, const char *name)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = fd_open(parent, name, DIR_FLAGS, 0);
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	struct dirent *entry;
 	int err = 0;
 
-	if (dir < 0)
+	if (!stream)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-	stream = fdopendir(dir);
-	if (!stream) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
-	while (!err && (errno = 0, entry = readdir(stream)))
-		err = visit(scan, dir, entry->d_name);
+	while (!err && (entry = fd_list_next(stream)))
+		err = visit(scan, dirfd(stream), entry->d_name);
 	return err ? err : -errno;
 }
 

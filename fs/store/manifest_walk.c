@@ -123,22 +123,15 @@ static int walk_entry(struct manifest_walk *walk, int dir,
 
 int manifest_walk(struct manifest_walk *walk, int parent, const char *name)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = fd_open_list(parent, name);
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	struct dirent *entry;
 	int err = 0;
 
-	if (dir < 0)
-		return dir == -ENOENT ? 0
-				      : complain(walk, parent, name, dir,
-						 strerror(-dir));
-	stream = fdopendir(dir);
-	if (!stream) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
-	while (!err && (errno = 0, entry = readdir(stream)))
-		err = walk_entry(walk, dir, entry);
+	if (!stream)
+		return errno == ENOENT ? 0
+				       : complain(walk, parent, name, -errno,
+						  strerror(errno));
+	while (!err && (entry = fd_list_next(stream)))
+		err = walk_entry(walk, dirfd(stream), entry);
 	return err ? err : -errno;
 }

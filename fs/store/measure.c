@@ -54,13 +54,9 @@ static int walk_stream(struct walk *walk, DIR *stream)
 {
 	struct dirent *entry;
 
-	while ((errno = 0, entry = readdir(stream))) {
-		int err;
+	while ((entry = fd_list_next(stream))) {
+		int err = walk_entry(walk, dirfd(stream), entry->d_name);
 
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0)
-			continue;
-		err = walk_entry(walk, dirfd(stream), entry->d_name);
 		if (err)
 			return err;
 	}
@@ -69,18 +65,11 @@ static int walk_stream(struct walk *walk, DIR *stream)
 
 static int walk_dir(struct walk *walk, int parent, const char *name)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int fd = fd_open_list(parent, name);
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	int err;
 
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	stream = fdopendir(fd);
-	if (!stream) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
+	if (!stream)
+		return errno == ENOENT ? 0 : -errno;
 	if (walk->depth == DEPTH_MAX)
 		return -ELOOP;
 	walk->depth++;

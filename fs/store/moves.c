@@ -167,24 +167,17 @@ static int look_at(int dir, const char *name, struct moves_state *state)
 
 static int look_into(int parent, const char *name, struct moves_state *state)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = fd_open(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	struct dirent *entry;
 	int err = 0;
 
-	if (dir < 0)
+	if (!stream)
 		return -errno;
-	stream = fdopendir(dir);
-	if (!stream) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
-	while (!err && (errno = 0, entry = readdir(stream)))
+	while (!err && (entry = fd_list_next(stream)))
 		if (moves_name_is(entry->d_name))
-			err = look_at(dir, entry->d_name, state);
+			err = look_at(dirfd(stream), entry->d_name, state);
 		else if (layout_is_of_user(entry->d_name))
-			err = look_into(dir, entry->d_name, state);
+			err = look_into(dirfd(stream), entry->d_name, state);
 	return err ? err : -errno;
 }
 

@@ -140,7 +140,7 @@ static int load_all(struct store *store, struct pins *pins, int fd)
 		close(fd);
 		return -ENOMEM;
 	}
-	while (!err && (errno = 0, entry = readdir(stream)))
+	while (!err && (entry = fd_list_next(stream)))
 		if (entry->d_name[0] != '.')
 			err = load_record(store, pins, fd, entry->d_name);
 	return err ? err : -errno;

@@ -97,23 +97,16 @@ static int compare(const void *a, const void *b)
 /* The caller frees the list, also when this fails. */
 static int list(int dir, struct entries *entries)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
+	AUTO_CLOSEDIR DIR *stream = fd_list(dir, ".");
 	struct dirent *dirent;
 	struct entry entry;
 	int err = 0;
-	int fd = fd_open(dir, ".", O_RDONLY | O_DIRECTORY, 0);
 
 	*entries = (struct entries){ .count = 0 };
-	if (fd < 0)
+	if (!stream)
 		return -errno;
-	stream = fdopendir(fd);
-	if (!stream) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
 	while (!err && entries->count < REPORTS_MAX &&
-	       (errno = 0, dirent = readdir(stream)))
+	       (dirent = fd_list_next(stream)))
 		if (parse_name(dirent->d_name, &entry))
 			err = add(entries, &entry);
 	if (!err && entries->count < REPORTS_MAX)

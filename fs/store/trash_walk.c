@@ -16,7 +16,7 @@
 #include "fs/store/state.h"
 #include "fs/store/trash.h"
 
-enum { DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW, STAMP_MAX = 64 };
+enum { STAMP_MAX = 64 };
 
 /*
  * In the trash a directory stands for each component of a path, the last one
@@ -29,22 +29,6 @@ struct walk {
 	bool dry_run;
 	size_t *expired;
 };
-
-static int open_stream(int parent, const char *name, DIR **stream)
-{
-	int dir = fd_open(parent, name, DIR_FLAGS, 0);
-
-	if (dir < 0)
-		return -errno;
-	*stream = fdopendir(dir);
-	if (!*stream) {
-		int err = -errno;
-
-		close(dir);
-		return err;
-	}
-	return 0;
-}
 
 /* 1 for a regular file, 0 for what is another thing or gone, or an errno. */
 static int is_file(int dir, const char *name, struct stat *st)
@@ -77,14 +61,15 @@ static int expire_entry(const struct walk *w, int dir, const char *name)
 /* Empty directories go with what was in them. */
 static int expire_tree(const struct walk *w, int parent, const char *name)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	struct dirent *entry;
-	int err = open_stream(parent, name, &stream);
+	int err = 0;
 
-	if (err)
-		return err == -ENOENT || err == -ENOTDIR || err == -ELOOP ? 0
-									  : err;
-	while (!err && (errno = 0, entry = readdir(stream)))
+	if (!stream)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+			       ? 0
+			       : -errno;
+	while (!err && (entry = fd_list_next(stream)))
 		err = expire_entry(w, dirfd(stream), entry->d_name);
 	if (!err)
 		err = -errno;
@@ -114,7 +99,7 @@ static int newest_of(DIR *stream, char stamp[STAMP_MAX])
 
 	stamp[0] = '\0';
 	rewinddir(stream);
-	while ((errno = 0, entry = readdir(stream))) {
+	while ((entry = fd_list_next(stream))) {
 		const char *name = entry->d_name;
 		int file = 0;
 
@@ -191,14 +176,11 @@ static int restore_below(const struct walk *w, DIR *stream, char path[PATH_MAX],
 	int err = 0;
 
 	rewinddir(stream);
-	while (!err && (errno = 0, entry = readdir(stream))) {
+	while (!err && (entry = fd_list_next(stream))) {
 		const char *name = entry->d_name;
 		struct stat st;
-		int file;
+		int file = is_file(dirfd(stream), name, &st);
 
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-			continue;
-		file = is_file(dirfd(stream), name, &st);
 		if (file <= 0)
 			err = file ? file
 				   : restore_tree(w, dirfd(stream), name, path,
@@ -211,13 +193,13 @@ static int restore_below(const struct walk *w, DIR *stream, char path[PATH_MAX],
 static int restore_tree(const struct walk *w, int parent, const char *name,
 			char path[PATH_MAX], size_t size)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	char stamp[STAMP_MAX];
 	size_t longer;
-	int err = open_stream(parent, name, &stream);
+	int err;
 
-	if (err)
-		return err == -ENOENT || err == -ENOTDIR ? 0 : err;
+	if (!stream)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 	longer = size + (size_t)snprintf(path + size, PATH_MAX - size, "%s%s",
 					 size ? "/" : "", name);
 	if (longer >= PATH_MAX)
@@ -255,7 +237,7 @@ int trash_restore(struct store *store, const char *path,
 	char place[PATH_MAX], whole[PATH_MAX] = "";
 	AUTO_CLOSEDIR DIR *stream = NULL;
 	char stamp[STAMP_MAX] = "";
-	int err;
+	int err = 0;
 
 	if (!trash_is_path(path))
 		return -EINVAL;
@@ -263,9 +245,9 @@ int trash_restore(struct store *store, const char *path,
 			     *path ? "/" : "", path) >= sizeof(place))
 		return -ENAMETOOLONG;
 	fresh_path(store, store->trash, place);
-	err = open_stream(store->trash, place, &stream);
-	if (err)
-		return err;
+	stream = fd_list(store->trash, place);
+	if (!stream)
+		return -errno;
 	snprintf(whole, sizeof(whole), "%s", path);
 	if (*path)
 		err = newest_of(stream, stamp);

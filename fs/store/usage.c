@@ -23,25 +23,16 @@ typedef int visitor(int dir, const char *name, uint64_t *bytes);
 static int visit_all(int parent, const char *name, visitor *visit,
 		     uint64_t *bytes)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = fd_open_list(parent, name);
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 	struct dirent *entry;
 	int err = 0;
 
-	if (dir < 0)
-		return dir == -ENOENT || dir == -ENOTDIR || dir == -EACCES
+	if (!stream)
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES
 			       ? 0
-			       : dir;
-	stream = fdopendir(dir);
-	if (!stream) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
-	while (!err && (errno = 0, entry = readdir(stream)))
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			err = visit(dir, entry->d_name, bytes);
+			       : -errno;
+	while (!err && (entry = fd_list_next(stream)))
+		err = visit(dirfd(stream), entry->d_name, bytes);
 	return err ? err : -errno;
 }
 

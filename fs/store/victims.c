@@ -134,11 +134,9 @@ static int see_all(struct walk *walk, DIR *stream, size_t size,
 	struct stat st;
 	int err = 0;
 
-	while (!err && (errno = 0, entry = readdir(stream))) {
+	while (!err && (entry = fd_list_next(stream))) {
 		const char *name = entry->d_name;
 
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-			continue;
 		if (fd_stat_at(dirfd(stream), name, &st) == 0)
 			err = see(walk, dirfd(stream), name, &st, size,
 				  content);
@@ -181,28 +179,19 @@ static int walk_opened(struct walk *walk, DIR *stream, size_t size)
 static int walk_tree(struct walk *walk, int parent, const char *name,
 		     size_t size)
 {
-	AUTO_CLOSEDIR DIR *stream = NULL;
-	int dir = fd_open_list(parent, name);
-	int err;
+	AUTO_CLOSEDIR DIR *stream = fd_list(parent, name);
 
-	if (dir < 0)
-		return dir == -ENOENT || dir == -EACCES || dir == -ENOTDIR
+	if (!stream)
+		return errno == ENOENT || errno == EACCES || errno == ENOTDIR
 			       ? 0
-			       : dir;
-	stream = fdopendir(dir);
-	if (!stream) {
-		err = -errno;
-		close(dir);
-		return err;
-	}
+			       : -errno;
 	if (strcmp(name, ".") == 0)
 		return walk_opened(walk, stream, 0);
 	size += (size_t)snprintf(walk->path + size, PATH_MAX - size, "%s%s",
 				 size ? "/" : "", name);
 	if (size >= PATH_MAX)
 		return 0; /* nobody can name it either */
-	err = walk_opened(walk, stream, size);
-	return err;
+	return walk_opened(walk, stream, size);
 }
 
 static int find(struct store *store, struct victims *victims, bool leaves)
