@@ -14,12 +14,13 @@ import sys
 import time
 
 import calls
+import kinds
 import ranks
 import stress
 import torchair_client
 
 MODULES = {"os": os, "fcntl": fcntl, "shutil": shutil, "time": time,
-           "calls": calls, "stress": stress, "ranks": ranks,
+           "calls": calls, "kinds": kinds, "stress": stress, "ranks": ranks,
            "client": torchair_client}
 
 

@@ -275,6 +275,7 @@ class Agent:
         self.client = Remote(self, "client")
         self.shutil = Remote(self, "shutil")
         self.ranks = Remote(self, "ranks")
+        self.kinds = Remote(self, "kinds")
 
     @property
     def pid(self):
