@@ -240,7 +240,8 @@ class InTheMidst(harness.MountTest):
         for kind, agent in agents.items():
             wrong = kinds.check(self.path(kind), agent.kinds.allowed(self.path(kind)), ())
             self.assertEqual(wrong, [], kind)
-            agent.kinds.reopen(self.path(kind))
+            agent.kinds.release(self.path(kind))
+            agent.kinds.resume(self.path(kind))
             self.assertEqual(agent.kinds.attempt(self.path(kind), kind), "done", kind)
 
     def check_results(self, results, waiting):

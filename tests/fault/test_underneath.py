@@ -107,9 +107,9 @@ class Underneath(unittest.TestCase):
         self.check()
 
     def works_after_remount(self):
-        self.mount.kill()
-        self.mount.start()
-        self.agent.kinds.reopen(self.mount.path)
+        self.agent.kinds.release(self.mount.path)
+        self.mount.restart()
+        self.agent.kinds.resume(self.mount.path)
         self.all_works()
 
     def is_whole(self):
@@ -140,8 +140,8 @@ class Removed(Underneath):
         self.assertEqual(listing, "EIO", "not an empty cache")
         shutil.copytree(self.master, self.store, symlinks=True)
         self.is_told_and_lost()
-        self.mount.kill()
-        self.mount.start()
+        self.agent.kinds.release(self.mount.path)
+        self.mount.restart()
         self.agent.kinds.begin(self.mount.path)
         self.all_works()
 

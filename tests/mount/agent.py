@@ -17,10 +17,12 @@ import calls
 import kinds
 import ranks
 import stress
+import threads
 import torchair_client
 
 MODULES = {"os": os, "fcntl": fcntl, "shutil": shutil, "time": time,
            "calls": calls, "kinds": kinds, "stress": stress, "ranks": ranks,
+           "threads": threads,
            "client": torchair_client}
 
 

@@ -332,14 +332,18 @@ def allowed(root):
     return _trees[root].allowed
 
 
-def reopen(root):
-    """After another mount at that place: nothing that is held is of use."""
+def release(root):
+    """What is held; closing it may fail."""
     tree = _trees[root]
     for fd in (tree.open, tree.writer, tree.publisher):
         with contextlib.suppress(TypeError, OSError):
             os.close(fd)
     tree.pages.close()
-    tree.hold()
+
+
+def resume(root):
+    """After another mount at that place."""
+    _trees[root].hold()
 
 
 def is_allowed(seen, name, contents):
