@@ -378,6 +378,8 @@ int commit_locked(struct mount *m, struct node *node, bool durable)
 	if (!file_is_dirty(node) || file_is_abandoned(m, node))
 		return 0;
 	err = commit_content(m, node, durable);
+	if (err && store_is_removed(m->store)) /* nothing that its user did */
+		return trouble_tell(m, "publish", node, NULL, -ENOENT);
 	if (err == -ENOENT) {
 		commit_abandon(m, node, NULL);
 		log_event(m->log, LOG_LEVEL_INFO,
@@ -389,7 +391,7 @@ int commit_locked(struct mount *m, struct node *node, bool durable)
 		keep_unstored(m, node, err);
 		return durable ? err : 0; /* fsync(2) promises more */
 	}
-	if (err && err != -EROFS)
+	if (err && (err != -EROFS || !rendering_is_name(node->name)))
 		log_event(m->log, LOG_LEVEL_ERROR, "cannot publish \"%s\": %s",
 			  trouble_path(m, node, NULL, path), strerror(-err));
 	return err;

@@ -23,7 +23,10 @@
 #include "fs/mount/trouble.h"
 #include "fs/own.h"
 
-enum { MAX_WRITE = 1024 * 1024 };
+enum {
+	MAX_WRITE = 1024 * 1024,
+	UNKNOWN_INO = 0x7fffffff /* 0 would be no entry */
+};
 
 static fuse_ino_t ino_of(struct mount *m, const struct node *node)
 {
@@ -481,6 +484,14 @@ static bool put_dots(struct page *page, const char *name, off_t next)
 	return put_entry(page, name, &entry, next);
 }
 
+/* It is there, and who asks for it gets the error; nothing else is known. */
+static bool put_unknown(struct page *page, const char *name, off_t next)
+{
+	struct fuse_entry_param entry = { .attr.st_ino = UNKNOWN_INO };
+
+	return put_entry(page, name, &entry, next);
+}
+
 /*
  * Looks the entry up, so that nothing is listed that then cannot be found.
  * READDIRPLUS gives the kernel what it would look up next.
@@ -491,13 +502,17 @@ static bool put_name(struct page *page, const char *name, off_t next)
 	struct fuse_entry_param entry;
 	struct found found;
 	bool fits;
+	int err;
 
 	if (is_dots(name))
 		return put_dots(page, name, next);
-	if (lookup_name(m, listing_directory(page->listing), name,
-			&page->caller, &found) != 0 ||
-	    give(m, &found, &entry) != 0)
-		return true;
+	err = lookup_name(m, listing_directory(page->listing), name,
+			  &page->caller, &found);
+	if (!err)
+		err = give(m, &found, &entry);
+	if (err)
+		return err == -ENOENT || err == -ESTALE ||
+		       put_unknown(page, name, next);
 	fits = put_entry(page, name, &entry, next);
 	if (!fits || !page->plus)
 		take_back(m, &entry);

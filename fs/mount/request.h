@@ -37,7 +37,8 @@ static inline void reply_done(fuse_req_t req, int err, const char *what,
 			      fuse_ino_t ino, const char *name)
 {
 	if (err != -ESTALE) /* it asks the kernel to look again */
-		trouble_tell(mount_of(req), what, node_of(req, ino), name, err);
+		err = trouble_tell(mount_of(req), what, node_of(req, ino), name,
+				   err);
 	reply_err(req, err);
 }
 

@@ -4,8 +4,17 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
-static bool is_of_the_system(int err)
+static bool is_frozen(const struct mount *m)
+{
+	struct statvfs st;
+
+	return fstatvfs(store_root(m->store), &st) == 0 &&
+	       (st.f_flag & ST_RDONLY);
+}
+
+static bool is_of_the_system(const struct mount *m, int err)
 {
 	static const int errors[] = { -EIO,    -ENOSPC, -EDQUOT,
 				      -EMFILE, -ENFILE, -ENOMEM,
@@ -14,7 +23,7 @@ static bool is_of_the_system(int err)
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
 		if (err == errors[i])
 			return true;
-	return false;
+	return err == -EROFS && !m->read_only && is_frozen(m);
 }
 
 /* Puts a component before what `at` shows; where that begins then. */
@@ -49,21 +58,32 @@ const char *trouble_path(struct mount *m, const struct node *node,
 	return size ? at : ".";
 }
 
-void trouble_tell(struct mount *m, const char *what, struct node *node,
-		  const char *name, int err)
+/* A file system may answer EPERM to what is made in a removed directory. */
+static bool is_of_removal(const struct mount *m, int err)
+{
+	return (err == -ENOENT || err == -EPERM) && store_is_removed(m->store);
+}
+
+int trouble_tell(struct mount *m, const char *what, struct node *node,
+		 const char *name, int err)
 {
 	char path[TROUBLE_PATH_MAX];
+	bool removed = is_of_removal(m, err);
 
-	if (!is_of_the_system(err))
-		return;
+	if (!removed && !is_of_the_system(m, err))
+		return err;
 	log_event(m->log, LOG_LEVEL_ERROR, "cannot %s \"%s\": %s", what,
-		  trouble_path(m, node, name, path), strerror(-err));
+		  trouble_path(m, node, name, path),
+		  removed ? "the store, or a part of it, was deleted; unmount, "
+			    "and mount it again"
+			  : strerror(-err));
+	return removed ? -EIO : err;
 }
 
 int trouble_miss(struct mount *m, struct node *node, int err)
 {
 	if (err != -ESTALE)
 		return err;
-	trouble_tell(m, "open", node, NULL, err);
+	(void)trouble_tell(m, "open", node, NULL, err);
 	return -ENOENT;
 }

@@ -17,9 +17,11 @@ const char *trouble_path(struct mount *m, const struct node *node,
  * Logs that something ("open", a verb) could not be done with a node, or with
  * `name` in it unless that is NULL, when `err`, a negative errno, tells of the
  * system under the store and not of the request. Else, and for 0, does nothing.
+ * Returns the error to answer: `err`, but -EIO for what is missing because the
+ * store is (store_is_removed()).
  */
-void trouble_tell(struct mount *m, const char *what, struct node *node,
-		  const char *name, int err);
+int trouble_tell(struct mount *m, const char *what, struct node *node,
+		 const char *name, int err);
 
 /*
  * What the last try to open a node comes to: an ESTALE that stays is told, and

@@ -237,6 +237,28 @@ void layout_keep_name(const struct store *store)
 		(void)durable_name(store, above);
 }
 
+static bool is_removed(int fd)
+{
+	struct stat st;
+
+	if (fd_stat(fd, &st) < 0)
+		return errno == ESTALE;
+	return !st.st_nlink;
+}
+
+/* In a read-only store those below may be the empty ones. */
+bool store_is_removed(const struct store *store)
+{
+	const int fds[] = { store->root,  store->space, store->refs,
+			    store->packs, store->tmp,	store->intents };
+	size_t count = store->read_only ? 1 : sizeof(fds) / sizeof(*fds);
+
+	for (size_t i = 0; i < count; i++)
+		if (is_removed(fds[i]))
+			return true;
+	return false;
+}
+
 void layout_close(const struct store *store)
 {
 	const int fds[] = { store->root,    store->space, store->refs,

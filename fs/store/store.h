@@ -59,6 +59,11 @@ const char *store_space(const struct store *store);
 int store_tmp(const struct store *store);
 /* The store's directory itself; borrowed. */
 int store_root(const struct store *store);
+/*
+ * Whether the store, or a part that it needs, was removed while it was open.
+ * What is not found then says nothing, and what is made is lost.
+ */
+bool store_is_removed(const struct store *store);
 /* The most bytes that the store should take; 0 when there is no limit. */
 uint64_t store_max_bytes(const struct store *store);
 /* The mode of a new directory below the namespace, where `asked` is wanted. */

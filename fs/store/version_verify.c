@@ -188,6 +188,8 @@ static int give_up(struct store *store, const struct version *v, int dir,
 
 	if (any_withheld(store, m))
 		return -ENOENT;
+	if (store_is_removed(store)) /* the manifest is not to blame */
+		return -EIO;
 	if (failed < m->block_count) {
 		digest_text(&m->packs[m->blocks[failed].pack], text);
 		snprintf(reason, sizeof(reason),

@@ -149,7 +149,8 @@ class Fault:
         if self.error == errno.EINTR and self.kind in DONE_AGAIN:
             return ()
         if self.error == errno.ESTALE:
-            return errno.ESTALE, errno.ENOENT
+            gone = self.kind.startswith("fstat")  # of the store's own directories
+            return errno.ESTALE, errno.ENOENT, *([errno.EIO] if gone else [])
         return self.error, errno.EIO
 
     def judge(self):

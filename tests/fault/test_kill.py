@@ -8,6 +8,7 @@ nothing partial.
 import errno
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -19,12 +20,14 @@ sys.path.insert(0, HERE)
 import calls  # noqa: E402
 import forge  # noqa: E402
 import harness  # noqa: E402
+import kinds  # noqa: E402
 import load  # noqa: E402
 import samples  # noqa: E402
 from harness import mount_only  # noqa: E402
 
 KILLS = harness.amount(6, 200)
 WRITERS = 3
+LIMIT = 20 if harness.sanitized() else 5  # seconds that a call may take
 ARTIFACTS = ("compiled_module", ".om", ".idx")
 
 
@@ -197,6 +200,59 @@ class Killed(harness.MountTest):
                     for path in left)
         self.assertLess(total, 64 << 20, f"expected tmp/ to stay small, seen {total} "
                         f"bytes in {len(left)} files")
+
+
+@mount_only
+class InTheMidst(harness.MountTest):
+    """A call of each kind waits for the daemon, in a process of its own."""
+
+    KINDS = ("read_uncached", "read_open", "read_mapped", "read_directory", "statfs",
+             "replace_artifact", "create_plain", "truncate", "fsync", "write_mapped",
+             "write_open", "publish_open", "change_mode", "setxattr", "rename",
+             "unlink", "mkdir")
+    GONE = ("ENOTCONN", "ECONNABORTED")
+    MAPPED = "EFAULT"  # SIGBUS, since a mapping cannot give an error
+
+    def trees(self):
+        """{kind: an agent that has begun on a tree of its own}"""
+        agents = {kind: self.agent() for kind in self.KINDS}
+        for kind, agent in agents.items():
+            kinds.prepare(self.path(kind))
+            agent.begin("kinds.begin", self.path(kind))
+        for agent in agents.values():
+            agent.end()
+        return agents
+
+    def test_every_call_ends_and_the_next_mount_has_it_all(self):
+        agents = self.trees()
+        waiting = []
+        os.kill(self.mount.process.pid, signal.SIGSTOP)
+        for kind, agent in agents.items():
+            agent.begin("kinds.attempt", self.path(kind), kind)
+        for kind, agent in agents.items():
+            if not agent.answered(0.02):
+                waiting.append(kind)
+        self.mount.process.kill()
+        results = {}
+        for kind, agent in agents.items():
+            self.assertTrue(agent.answered(LIMIT), f"{kind}: expected an end within "
+                            f"{LIMIT} s of the daemon's, seen none")
+            results[kind] = agent.end()
+        self.check_results(results, waiting)
+        self.mount.process.wait()
+        self.mount.start()  # in the place of the dead one
+        for kind, agent in agents.items():
+            wrong = kinds.check(self.path(kind), agent.kinds.allowed(self.path(kind)), ())
+            self.assertEqual(wrong, [], kind)
+            agent.kinds.release(self.path(kind))
+            agent.kinds.resume(self.path(kind))
+            self.assertEqual(agent.kinds.attempt(self.path(kind), kind), "done", kind)
+
+    def check_results(self, results, waiting):
+        for kind in waiting:
+            allowed = (*self.GONE, self.MAPPED) if kind == "read_mapped" else self.GONE
+            self.assertIn(results[kind], allowed, f"{kind}: {results}")
+        self.assertEqual(set(self.KINDS), set(waiting), f"expected all to wait: {results}")
 
 
 @mount_only

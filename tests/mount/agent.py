@@ -14,13 +14,16 @@ import sys
 import time
 
 import calls
+import kinds
 import many
 import ranks
 import stress
+import threads
 import torchair_client
 
 MODULES = {"os": os, "fcntl": fcntl, "shutil": shutil, "time": time,
-           "calls": calls, "stress": stress, "ranks": ranks, "many": many,
+           "calls": calls, "kinds": kinds, "stress": stress, "ranks": ranks, "many": many,
+           "threads": threads,
            "client": torchair_client}
 
 

@@ -109,6 +109,15 @@ def wait_until(condition, what, patience=PATIENCE):
         delay = min(delay * 2, 0.1)
 
 
+def is_served(path):
+    """Asks the daemon: what stat(2) says the kernel may know of a dead one."""
+    try:
+        os.statvfs(path)
+    except OSError:
+        return False
+    return True
+
+
 def tacfs(*arguments, timeout=PATIENCE, **keywords):
     """Runs the command to its end; its output is bytes."""
     return subprocess.run([binary(), *arguments], stdin=subprocess.DEVNULL,
@@ -172,7 +181,7 @@ class Mount:
         if self.process.poll() is not None:
             raise AssertionError(f"expected a mount, seen exit status "
                                  f"{self.process.returncode}: {self.log_text()}")
-        return self.is_mounted() and os.path.isdir(self.path)
+        return self.is_mounted() and is_served(self.path)
 
     def is_mounted(self):
         return any(path == self.path
@@ -288,6 +297,7 @@ class Agent:
         self.client = Remote(self, "client")
         self.shutil = Remote(self, "shutil")
         self.ranks = Remote(self, "ranks")
+        self.kinds = Remote(self, "kinds")
 
     @property
     def pid(self):
