@@ -10,7 +10,7 @@
 /* Slabs grow, since many an arena holds little; what is large has its own. */
 enum {
 	ALIGNMENT = alignof(max_align_t),
-	SLAB_LEAST = 4 * 1024,
+	SLAB_LEAST = 1024, /* what most manifests need */
 	SLAB_MOST = 64 * 1024,
 	LARGE = SLAB_MOST / 4
 };

@@ -142,6 +142,21 @@ static struct insider *find_insider(struct node_directory *d,
 	return NULL;
 }
 
+/* With the tree's lock held. Without memory there is none: a mere courtesy. */
+static struct insider *new_insider(struct node_directory *d,
+				   const struct process *process)
+{
+	struct insider *insider;
+
+	if (!d->insiders)
+		d->insiders = calloc(INSIDERS, sizeof(*d->insiders));
+	if (!d->insiders)
+		return NULL;
+	insider = &d->insiders[d->insider_count++ % INSIDERS];
+	*insider = (struct insider){ .process = *process };
+	return insider;
+}
+
 void insider_add(struct mount *m, struct node *directory,
 		 const struct process *process, unsigned sees)
 {
@@ -150,11 +165,10 @@ void insider_add(struct mount *m, struct node *directory,
 
 	tree_lock(&m->tree);
 	insider = find_insider(d, process);
-	if (!insider) {
-		insider = &d->insiders[d->insider_count++ % INSIDERS];
-		*insider = (struct insider){ .process = *process };
-	}
-	insider->sees |= sees;
+	if (!insider)
+		insider = new_insider(d, process);
+	if (insider)
+		insider->sees |= sees;
 	tree_unlock(&m->tree);
 }
 

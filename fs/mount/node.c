@@ -211,6 +211,7 @@ static void node_free(struct tree *tree, struct node *node)
 		dir_forget(tree, node);
 		own_close(&node->directory.lock);
 		version_put(node->directory.hidden);
+		free(node->directory.insiders);
 		break;
 	case NODE_FILE:
 	case NODE_PRIVATE:

@@ -63,8 +63,8 @@ struct node_directory {
 	unsigned uses;		     /* of that */
 	struct node *newer_open; /* among the open ones, by their last use */
 	struct node *older_open;
-	struct node *privates; /* the private versions of its names */
-	struct insider insiders[INSIDERS]; /* the last ones */
+	struct node *privates;	  /* the private versions of its names */
+	struct insider *insiders; /* the last INSIDERS; NULL for none */
 	unsigned insider_count;
 	struct version *hidden; /* the compiled_module whose readable.py was
 				   unlinked */
