@@ -40,7 +40,7 @@
 	K(linkat) K(listxattr) K(lseek64) K(mkdir) K(mkdirat) K(mmap64) K(open64) \
 	K(openat64) K(pread64) K(pwrite64) K(read) K(readdir64) \
 	K(readlinkat) K(realpath) K(removexattr) K(renameat) K(renameat2) \
-	K(setxattr) K(stat64) K(symlinkat) K(sync_file_range) K(syncfs) \
+	K(setxattr) K(stat64) K(statx) K(symlinkat) K(sync_file_range) K(syncfs) \
 	K(unlinkat) K(utimensat) K(write)
 /* clang-format on */
 
@@ -351,6 +351,11 @@ int stat64(const char *path, struct stat64 *st)
 int fstat64(int fd, struct stat64 *st)
 {
 	CALL(fstat64, is_ours(fd), -1, fd, st);
+}
+
+int statx(int dir, const char *path, int flags, unsigned mask, struct statx *st)
+{
+	CALL(statx, is_ours_at(dir, path), -1, dir, path, flags, mask, st);
 }
 
 int fstatat64(int dir, const char *path, struct stat64 *st, int flags)

@@ -39,7 +39,7 @@ CASES = [case for case in faulted.CASES
 
 # EINTR is never seen from these: they are done again.
 DONE_AGAIN = ("pread64", "pwrite64", "fsync", "ftruncate64", "fallocate64", "fstat64",
-              "fstatat64", "openat64")
+              "fstatat64", "openat64", "statx")
 
 # Not calls on files, or on what a call that is known has opened.
 OTHER_CALLS = re.compile(
@@ -48,7 +48,7 @@ OTHER_CALLS = re.compile(
     r"opt|rlimit|random|delim)|set(rlimit|sid)|f(put|get|print|scan|read|write|"
     r"close|error|flush)|is(atty|oc99)|u?name|umask).*|"
     r"_*(isoc99_)?(v?(as|s|sn|f)?printf|f?scanf|sscanf|(open|sys)log)(_chk)?|put(c|s|char)|std.*|"
-    r"_*(mem|str)\w+_chk|[cm]alloc|re(alloc|allocarray|winddir)|free|qsort|"
+    r"_*(mem|str)\w+_chk|[cm]alloc|mallopt|re(alloc|allocarray|winddir)|free|qsort|"
     r"clock_gettime|gmtime_r|nanosleep|sleep|time|getpwnam|getgrnam|fork|execlp?|waitpid|kill|pidfd_open|"
     r"pipe2|poll|dup[23]?|close_range|chdir|umount2|munmap|closedir|dirfd|uname|__errno_location|"
     r"__getdelim|__libc_start_main|__tls_get_addr|__environ")
