@@ -28,13 +28,15 @@ static void keep_only(int fd)
 static void wait_and_unmount(const char *mountpoint)
 {
 	long mount_id;
+	ssize_t size;
 	char byte;
 
 	if (read(INPUT, &mount_id, sizeof(mount_id)) != sizeof(mount_id))
 		return; /* it was never mounted */
-	while (read(INPUT, &byte, 1) < 0 && errno == EINTR)
+	while ((size = read(INPUT, &byte, 1)) < 0 && errno == EINTR)
 		continue;
-	mountpoint_leave(mountpoint, mount_id);
+	if (size != 1) /* it was not dismissed */
+		mountpoint_leave(mountpoint, mount_id);
 }
 
 int caretaker_start(const char *mountpoint, int *fd)
@@ -46,6 +48,7 @@ int caretaker_start(const char *mountpoint, int *fd)
 		return -errno;
 	child = fork();
 	if (child == 0) {
+		close(ends[1]); /* else it would wait for itself */
 		keep_only(ends[0]);
 		wait_and_unmount(mountpoint);
 		_exit(0);
@@ -57,6 +60,12 @@ int caretaker_start(const char *mountpoint, int *fd)
 	}
 	*fd = ends[1];
 	return 0;
+}
+
+void caretaker_dismiss(int fd)
+{
+	if (fd >= 0 && write(fd, "", 1) < 0)
+		return; /* it is gone */
 }
 
 void caretaker_tell(int fd, long mount_id)

@@ -17,4 +17,10 @@ int caretaker_start(const char *mountpoint, int *fd);
 /* What it is to unmount: a mountpoint_id(). */
 void caretaker_tell(int fd, long mount_id);
 
+/*
+ * The mount has ended as it should. Its number may be another's soon, so
+ * nothing is unmounted after this. Does nothing with -1.
+ */
+void caretaker_dismiss(int fd);
+
 #endif

@@ -219,6 +219,16 @@ static bool has_content(struct node *node)
 	return has;
 }
 
+/*
+ * Whether others have taken the directory away: an evictor, or, when it was not
+ * open, whoever it was. What this mount's users removed is gone.
+ */
+static bool is_lost(struct mount *m, struct node *directory, int fd)
+{
+	return fd < 0 ? tree_is_attached(&m->tree, directory)
+		      : evicted_has(m->store, fd);
+}
+
 static int publish(struct mount *m, struct node *node, struct findings *f,
 		   bool durable)
 {
@@ -233,15 +243,15 @@ static int publish(struct mount *m, struct node *node, struct findings *f,
 	struct version *v = NULL;
 	int err = fill(node, f, &p, &xattrs);
 
-	if (!err && dir.fd < 0)
-		err = dir.fd == -ESTALE ? -ENOENT : dir.fd;
+	if (!err && dir.fd < 0 && dir.fd != -ESTALE)
+		err = dir.fd;
 	if (err) {
 		writer_free(&xattrs);
 		return err;
 	}
 	file_set_publishing(m, node, true);
-	err = give_to_store(m, node, &p, &v);
-	if (err == -ENOENT && evicted_has(m->store, p.dir))
+	err = dir.fd < 0 ? -ENOENT : give_to_store(m, node, &p, &v);
+	if (err == -ENOENT && is_lost(m, node->parent, dir.fd))
 		err = publish_again(m, node, &p, &v);
 	writer_free(&xattrs);
 	if (err) {

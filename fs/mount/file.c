@@ -389,18 +389,26 @@ void file_set_publishing(struct mount *m, struct node *node, bool publishing)
 	tree_unlock(&m->tree);
 }
 
+/* With node.lock held. The version before is the caller's. */
+static struct version *take_over(struct node_file *file, struct version *v)
+{
+	struct version *old = file->version;
+
+	file->version = version_get(v);
+	file->dirty = false;
+	file->withheld = false;
+	file->has_xattrs = false;
+	set_xattrs(file, NULL, 0);
+	adopt(file, v);
+	return old;
+}
+
 void file_published(struct node *node, struct version *v)
 {
 	struct version *old;
 
 	pthread_mutex_lock(&node->lock);
-	old = node->file.version;
-	node->file.version = version_get(v);
-	node->file.dirty = false;
-	node->file.withheld = false;
-	node->file.has_xattrs = false;
-	set_xattrs(&node->file, NULL, 0);
-	adopt(&node->file, v);
+	old = take_over(&node->file, v);
 	pthread_mutex_unlock(&node->lock);
 	version_put(old);
 }
@@ -418,22 +426,39 @@ void file_drop_work(struct node *node)
 	scratch_free(work);
 }
 
+static bool is_same_file(const struct version *a, const struct version *b)
+{
+	const struct manifest_meta *x = version_meta(a);
+	const struct manifest_meta *y = version_meta(b);
+
+	return x->ino == y->ino && x->size == y->size &&
+	       memcmp(x->sha256, y->sha256, SHA256_SIZE) == 0;
+}
+
 bool file_adopt(struct node *node, struct version *v)
 {
-	const struct manifest_meta *new = version_meta(v);
 	struct version *old = file_version(node);
-	bool same = false;
+	bool same = old && is_same_file(old, v);
 
-	if (old) {
-		const struct manifest_meta *meta = version_meta(old);
-
-		same = meta->ino == new->ino &&
-		       meta->size ==
-			       new->size &&memcmp(meta->sha256, new->sha256,
-						  SHA256_SIZE) == 0;
-	}
 	version_put(old);
 	if (same)
 		file_published(node, v);
 	return same;
+}
+
+bool file_adopt_found(struct node *node, struct version *v)
+{
+	struct node_file *file = &node->file;
+	struct version *old = NULL;
+	bool shows;
+
+	pthread_mutex_lock(&node->lock);
+	shows = file->work || file->writers || file->dirty;
+	if (!shows && file->version && is_same_file(file->version, v)) {
+		old = take_over(file, v);
+		shows = true;
+	}
+	pthread_mutex_unlock(&node->lock);
+	version_put(old);
+	return shows;
 }

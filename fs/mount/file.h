@@ -70,6 +70,11 @@ void file_set_publishing(struct mount *m, struct node *node, bool publishing);
  * attributes differ: then it does, and locks on it still exclude.
  */
 bool file_adopt(struct node *node, struct version *v);
+/*
+ * The same for a lookup. Also true, and without adopting it, when writers have
+ * begun since: then the node shows what they make of it.
+ */
+bool file_adopt_found(struct node *node, struct version *v);
 /* Adopts a version that was just published for this node. */
 void file_published(struct node *node, struct version *v);
 

@@ -138,7 +138,7 @@ static int lookup_file(struct mount *m, int dir, struct node *directory,
 		return 0;
 	}
 	err = version_load(m->store, dir, name, &v);
-	if (!err && node && file_adopt(node, v)) {
+	if (!err && node && file_adopt_found(node, v)) {
 		version_put(v);
 		*out = node;
 		return 0;

@@ -159,11 +159,14 @@ long mountpoint_id(const char *mountpoint)
 
 int mountpoint_leave(const char *mountpoint, long id)
 {
+	long now;
+
 	if (id < 0)
 		return -ENOENT;
-	if (mountpoint_id(mountpoint) != id)
-		return 0;
-	return detach(mountpoint);
+	now = mountpoint_id(mountpoint);
+	if (now < 0)
+		return errno == ENOENT ? 0 : -EIO;
+	return now == id ? detach(mountpoint) : 0;
 }
 
 /* Whether the walk from `fd` up to the root meets the directory. */

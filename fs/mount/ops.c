@@ -352,10 +352,12 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes,
 static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
 			 off_t size, struct fuse_file_info *fi)
 {
-	reply_done(req,
-		   handle_allocate(mount_of(req), handle_of(fi), mode,
-				   (uint64_t)offset, (uint64_t)size),
-		   "allocate", ino, NULL);
+	int err = handle_allocate(mount_of(req), handle_of(fi), mode,
+				  (uint64_t)offset, (uint64_t)size);
+
+	if (!err)
+		killpriv_written(req, node_of(req, ino));
+	reply_done(req, err, "allocate", ino, NULL);
 }
 
 static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence,

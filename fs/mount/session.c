@@ -179,6 +179,7 @@ static int run_session(const struct mount_options *o, struct fuse_args *args,
 	if (ending_stop(ending))
 		mounted->unmounted = false;
 	fuse_session_unmount(session);
+	caretaker_dismiss(ending->caretaker);
 destroy:
 	fuse_session_destroy(session);
 	return status;

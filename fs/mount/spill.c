@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TOUCH_SECONDS = 3600 };
@@ -56,6 +57,7 @@ static int name(struct spill *s)
 	err = fd_draft_name(&s->draft);
 	if (err)
 		return err;
+	(void)futimens(s->draft.fd, NULL); /* see spills_touch() */
 	s->next_named = s->all->named;
 	s->all->named = s;
 	return 0;
@@ -216,7 +218,7 @@ void spills_touch(struct spills *all)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	clock_gettime(CLOCK_BOOTTIME, &now);
 	pthread_mutex_lock(&all->lock);
 	if (now.tv_sec - all->touched > TOUCH_SECONDS) {
 		all->touched = now.tv_sec;

@@ -116,12 +116,13 @@ static int make_in(struct mount *m, int parent, struct node *directory,
 		   const char *name)
 {
 	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
-	struct stat st;
+	struct stat st = { .st_mode = store_dir_mode(m->store, 0700) };
 	int fd;
 
-	if (dir.fd < 0)
+	/* One that is gone, and was not open, has the usual mode. */
+	if (dir.fd < 0 && dir.fd != -ESTALE)
 		return dir.fd;
-	if (fd_stat(dir.fd, &st) < 0)
+	if (dir.fd >= 0 && fd_stat(dir.fd, &st) < 0)
 		return -errno;
 	if (mkdirat(parent, name, st.st_mode & 07777) < 0 && errno != EEXIST)
 		return -errno;

@@ -79,9 +79,14 @@ static int swap_guarded(struct store *store, const struct fd_draft *draft,
 static bool is_due(const struct exchange_note *note, const struct digest *shown,
 		   const struct digest *out)
 {
+	static const struct digest none;
 	bool shows_older = digest_equal(shown, &note->older);
 	bool shows_newer = digest_equal(shown, &note->newer);
 
+	if (digest_equal(shown, &none)) /* no file, or a stranger's */
+		return false;
+	if (digest_equal(out, &none))
+		return shows_newer && !digest_equal(&note->older, &none);
 	if (digest_equal(out, &note->newer))
 		return note->ordered && shows_older;
 	return !digest_equal(out, &note->older) && (shows_older || shows_newer);
@@ -179,6 +184,10 @@ static int exchange(struct store *store, const struct version *expected,
 		memcpy(&note.older,
 		       expected->bytes + expected->size - sizeof(note.older),
 		       sizeof(note.older));
+	else
+		err = digest_in(dir, name, &note.older);
+	if (err)
+		return err == -ENOENT ? -EAGAIN : err;
 	exchange_note_begin(store, draft->name, dir, name, &note);
 	err = swap_noted(store, expected, dir, name, draft, &note);
 	return err == -ENOENT ? -EAGAIN : err;
@@ -211,7 +220,7 @@ int exchange_hidden(struct store *store, int dir, const char *name,
 	return err == -EAGAIN ? -EEXIST : err;
 }
 
-/* What has no place any more, or none for us, is not missed. */
+/* What has no place any more is not missed. */
 static int put_back_for(struct store *store, struct exchange_note *note)
 {
 	struct fd_draft draft = { .fd = -1, .tmp = store->intents };
@@ -220,48 +229,45 @@ static int put_back_for(struct store *store, struct exchange_note *note)
 
 	memcpy(draft.name, note->draft, sizeof(draft.name));
 	if (dir < 0)
-		return dir == -ENOENT || dir == -ENOTDIR || dir == -ELOOP ||
-				       dir == -EACCES
-			       ? 0
-			       : dir;
+		return dir == -ENOENT || dir == -ENOTDIR ? 0 : dir;
 	fresh_names(store, dir);
 	return put_back(store, note, &draft, dir, name);
 }
 
-/* Only tells that there is something to be done if `found` is given. */
-static int finish(struct store *store, const char *name, int64_t patience,
-		  bool *found)
+/*
+ * Only tells that there is something to be done if `found` is given. What
+ * cannot be done now is left for later, until it expires: it is no reason not
+ * to collect, and who lives does it himself.
+ */
+static void finish(struct store *store, const char *name, int64_t patience,
+		   bool *found)
 {
 	struct exchange_note note;
 	int err = exchange_note_read(store, name, patience, &note);
 
-	if (err) /* who lives does it himself; else it expires */
-		return err == -EBUSY || err == -EBADMSG || err == -ENOENT ? 0
-									  : err;
+	if (err)
+		return;
 	if (found)
 		*found = true;
 	else
 		err = put_back_for(store, &note);
 	close(note.fd);
-	if (err || found)
-		return err;
-	unlinkat(store->intents, note.draft, 0);
-	unlinkat(store->intents, name, 0);
-	return 0;
+	if (!err && !found &&
+	    (unlinkat(store->intents, note.draft, 0) == 0 || errno == ENOENT))
+		unlinkat(store->intents, name, 0);
 }
 
 static int finish_all(struct store *store, int64_t patience, bool *found)
 {
 	AUTO_CLOSEDIR DIR *stream = fd_list(store->intents, ".");
 	struct dirent *entry;
-	int err = 0;
 
 	if (!stream)
 		return -errno;
-	while (!err && (entry = fd_list_next(stream)))
+	while ((entry = fd_list_next(stream)))
 		if (exchange_note_name_is(entry->d_name))
-			err = finish(store, entry->d_name, patience, found);
-	return err ? err : -errno;
+			finish(store, entry->d_name, patience, found);
+	return -errno;
 }
 
 int exchange_finish(struct store *store, int64_t patience)

@@ -227,6 +227,7 @@ class InTheMidst(harness.MountTest):
         agents = self.trees()
         waiting = []
         os.kill(self.mount.process.pid, signal.SIGSTOP)
+        os.waitpid(self.mount.process.pid, os.WUNTRACED)
         for kind, agent in agents.items():
             agent.begin("kinds.attempt", self.path(kind), kind)
         for kind, agent in agents.items():

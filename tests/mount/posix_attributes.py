@@ -47,7 +47,7 @@ def chown_to_oneself(d):
         for uid, gid in ((me, mine), (-1, mine), (me, -1), (-1, -1)):
             d.chown(name, uid, gid, follow_symlinks=False)
     for mode in (0o6755, 0o6644, 0o2644):
-        for uid, gid in ((me, mine), (-1, -1), (me, -1)):
+        for uid, gid in ((me, mine), (me, -1)):
             os.chmod(d.name, mode)
             d.chown(d.name, uid, gid)
             d.lstat(d.name)
@@ -94,16 +94,38 @@ def change_set_user_id(d, what, work):
         d.lstat("file")
 
 
+def kept(*sizes):
+    """Files whose bits are not cleared."""
+    return [(shown, 1, os.getuid(), os.getgid(), size) for size in sizes
+            for shown in ("-rwsr-sr-x 6755", "-rwSr-Sr-- 6644")]
+
+
+WAYS_TO_WRITE = (("write", write_to_file),
+                 ("truncate", lambda: os.truncate("file", 3)))
+
+
 @case()
 def set_user_id_and_writes(d):
-    for what, work in (("write", write_to_file),
-                       ("truncate", lambda: os.truncate("file", 3))):
+    for what, work in WAYS_TO_WRITE:
         change_set_user_id(d, f"privileged {what}", work)
+
+
+@case(differs="no-setuid", gives=kept(7, 3), root=True)
+def set_user_id_and_writes_without_a_capability(d):
+    for what, work in WAYS_TO_WRITE:
         change_set_user_id(d, what, lambda: without_fsetid(work))
 
 
-@case(differs="no-setuid", gives=[("-rwsr-sr-x 6755", 1, os.getuid(), os.getgid(), 0),
-                                  ("-rwSr-Sr-- 6644", 1, os.getuid(), os.getgid(), 0)])
+@case(differs="no-setuid", gives=kept(7))
+def set_user_id_and_chown_to_nobody(d):
+    for mode in (0o6755, 0o6644, 0o2745):
+        d.make("file", b"content")
+        os.chmod("file", mode)
+        d.chown("file", -1, -1)
+        d.lstat("file")
+
+
+@case(differs="no-setuid", gives=kept(0))
 def set_user_id_and_truncating_opens(d):
     change_set_user_id(d, "open", lambda: without_fsetid(
         lambda: os.close(os.open("file", os.O_WRONLY | os.O_TRUNC))))
