@@ -173,7 +173,7 @@ static int swap_noted(struct store *store, const struct version *expected,
 static int exchange(struct store *store, const struct version *expected,
 		    int dir, const char *name, struct fd_draft *draft)
 {
-	struct exchange_note note = { .ordered = false };
+	struct exchange_note note = { .fd = -1 };
 	int err = fd_draft_name(draft);
 
 	if (!err)
@@ -188,7 +188,8 @@ static int exchange(struct store *store, const struct version *expected,
 		err = digest_in(dir, name, &note.older);
 	if (err)
 		return err == -ENOENT ? -EAGAIN : err;
-	exchange_note_begin(store, draft->name, dir, name, &note);
+	if (!store->keeps_names) /* network file systems exchange nothing */
+		exchange_note_begin(store, draft->name, dir, name, &note);
 	err = swap_noted(store, expected, dir, name, draft, &note);
 	return err == -ENOENT ? -EAGAIN : err;
 }
