@@ -41,12 +41,11 @@ static int find_readable_size(const struct scratch_view *view, uint64_t *size)
 	return err;
 }
 
-static bool is_absent(struct mount *m, struct node *directory, const char *name)
+static bool is_absent(struct mount *m, struct node *directory, int dir,
+		      const char *name)
 {
-	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
-
-	return hides_has(m, directory, name) || dir.fd == -ESTALE ||
-	       (faccessat(dir.fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+	return hides_has(m, directory, name) || dir == -ESTALE ||
+	       (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 		errno == ENOENT);
 }
 
@@ -63,7 +62,7 @@ static void drop_absent(struct mount *m, struct node *directory,
 	fresh_names(m->store, dir.fd);
 	for (size_t i = 0; i < names->count; i++) {
 		if (names->described[i] &&
-		    is_absent(m, directory, names->names[i]))
+		    is_absent(m, directory, dir.fd, names->names[i]))
 			free(names->names[i]);
 		else
 			names->names[kept++] = names->names[i];

@@ -120,33 +120,28 @@ bool file_is_abandoned(struct mount *m, const struct node *node)
 	return abandoned;
 }
 
-int file_size(struct node *node, uint64_t *size)
+int file_measure(struct node *node, uint64_t *size, uint64_t *stored)
 {
 	const struct node_file *file = &node->file;
 	int err = 0;
 
 	pthread_mutex_lock(&node->lock);
-	if (file->work)
-		err = scratch_size(file->work, size);
-	else
+	if (file->work) {
+		err = scratch_measure(file->work, size, stored);
+	} else {
 		*size = file->version ? version_meta(file->version)->size : 0;
+		*stored =
+			file->version ? version_meta(file->version)->stored : 0;
+	}
 	pthread_mutex_unlock(&node->lock);
 	return err;
 }
 
-int file_stored(struct node *node, uint64_t *bytes)
+int file_size(struct node *node, uint64_t *size)
 {
-	const struct node_file *file = &node->file;
-	int err = 0;
+	uint64_t stored;
 
-	pthread_mutex_lock(&node->lock);
-	if (file->work)
-		err = scratch_stored(file->work, bytes);
-	else
-		*bytes =
-			file->version ? version_meta(file->version)->stored : 0;
-	pthread_mutex_unlock(&node->lock);
-	return err;
+	return file_measure(node, size, &stored);
 }
 
 bool file_is_empty(struct node *node)
@@ -311,17 +306,21 @@ int file_allocate(struct mount *m, struct node *node, int mode, uint64_t offset,
 	return err;
 }
 
+int file_seek_whole(uint64_t size, uint64_t offset, int whence, uint64_t *at)
+{
+	if (offset >= size)
+		return -ENXIO;
+	*at = whence == SEEK_DATA ? offset : size;
+	return 0;
+}
+
 static int seek_published(struct node *node, uint64_t offset, int whence,
 			  uint64_t *at)
 {
 	uint64_t size;
 	int err = file_size(node, &size);
 
-	if (!err && offset >= size)
-		err = -ENXIO;
-	if (!err)
-		*at = whence == SEEK_DATA ? offset : size;
-	return err;
+	return err ? err : file_seek_whole(size, offset, whence, at);
 }
 
 int file_seek(struct node *node, uint64_t offset, int whence, uint64_t *at)

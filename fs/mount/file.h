@@ -33,8 +33,10 @@ bool file_is_abandoned(struct mount *m, const struct node *node);
 
 /* 0, or a negative errno. */
 int file_size(struct node *node, uint64_t *size);
-/* What its content takes, in the store or in what is being written. */
-int file_stored(struct node *node, uint64_t *bytes);
+/* With what its content takes, in the store or in what is being written. */
+int file_measure(struct node *node, uint64_t *size, uint64_t *stored);
+/* lseek(2) in content without holes, for SEEK_DATA and SEEK_HOLE. */
+int file_seek_whole(uint64_t size, uint64_t offset, int whence, uint64_t *at);
 /* Whether it is known to have no bytes. */
 bool file_is_empty(struct node *node);
 

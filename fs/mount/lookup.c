@@ -213,31 +213,27 @@ static bool is_dangling(struct mount *m, struct node *directory,
 	return !insider_sees(m, directory, &process, SEES_INDEX);
 }
 
-static int lookup_stored(struct mount *m, struct node *directory,
+static int lookup_stored(struct mount *m, struct node *directory, int dir,
 			 const char *name, struct caller *caller,
 			 struct found *found)
 {
-	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	struct stat st;
 	int err;
 
 	if (hides_has(m, directory, name))
 		return -ENOENT;
-	if (dir.fd < 0)
-		return dir.fd == -ESTALE ? -ENOENT : dir.fd;
 	/* Stale is the directory, when another host has removed it. */
-	if (fd_stat_at(dir.fd, name, &st) < 0)
+	if (fd_stat_at(dir, name, &st) < 0)
 		return errno == ESTALE ? -ENOENT : -errno;
 	if (S_ISDIR(st.st_mode)) {
 		found->timeout = TIMEOUT_NONE;
-		return lookup_directory(m, dir.fd, directory, name,
-					&found->node);
+		return lookup_directory(m, dir, directory, name, &found->node);
 	}
 	if (S_ISLNK(st.st_mode) && !store_trusts(m->store, st.st_uid))
 		return -ENOENT;
 	if (S_ISLNK(st.st_mode))
 		return lookup_symlink(m, directory, name, &st, &found->node);
-	err = lookup_file(m, dir.fd, directory, name, &found->node);
+	err = lookup_file(m, dir, directory, name, &found->node);
 	if (err || artifact_kind_of(name) != ARTIFACT_INDEX)
 		return err;
 	found->timeout = TIMEOUT_NONE;
@@ -292,11 +288,13 @@ static int lookup_shared(struct mount *m, struct node *directory,
 	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, directory);
 	int err = -ENOENT;
 
+	if (dir.fd < 0)
+		return dir.fd == -ESTALE ? -ENOENT : dir.fd;
 	fresh_names(m->store, dir.fd);
 	if (rendering_is_name(name))
 		err = rendering_lookup(m, directory, caller, &found->node);
 	if (err == -ENOENT)
-		err = lookup_stored(m, directory, name, caller, found);
+		err = lookup_stored(m, directory, dir.fd, name, caller, found);
 	if (err || !found->node || !is_awaited(m, name, caller, found))
 		return err;
 	err = lookup_private(m, directory, name, caller, found);
@@ -343,28 +341,14 @@ static int stat_directory(struct mount *m, struct node *node, struct stat *st)
 	return 0;
 }
 
-/* Not so an older version: no link to the file was removed. */
-static bool was_unlinked(struct mount *m, const struct node *node)
-{
-	bool unlinked;
-
-	tree_lock(&m->tree);
-	unlinked = node->file.abandoned;
-	tree_unlock(&m->tree);
-	return unlinked;
-}
-
 static int stat_file(struct mount *m, struct node *node, struct stat *st)
 {
 	uint64_t size = node->file.shown_size;
 	uint64_t stored = size; /* of a rendering: tar -S takes 0 for a hole */
 	int err = 0;
 
-	if (node->kind != NODE_READABLE) {
-		err = file_size(node, &size);
-		if (!err)
-			err = file_stored(node, &stored);
-	}
+	if (node->kind != NODE_READABLE)
+		err = file_measure(node, &size, &stored);
 	if (err)
 		return err;
 	pthread_mutex_lock(&node->lock);
@@ -375,7 +359,8 @@ static int stat_file(struct mount *m, struct node *node, struct stat *st)
 		node->file.has_atime ? node->file.atime : node->file.mtime;
 	st->st_ctim = node->file.ctime;
 	pthread_mutex_unlock(&node->lock);
-	st->st_nlink = was_unlinked(m, node) ? 0 : 1;
+	/* An older version is not: no link to the file was removed. */
+	st->st_nlink = file_is_abandoned(m, node) ? 0 : 1;
 	st->st_size = (off_t)size;
 	st->st_blocks = (blkcnt_t)((stored + STAT_BLOCK - 1) / STAT_BLOCK);
 	return 0;

@@ -78,22 +78,21 @@ static int stat_file(struct scratch *c, struct stat *st)
 	return err;
 }
 
-int scratch_size(struct scratch *c, uint64_t *size)
+int scratch_measure(struct scratch *c, uint64_t *size, uint64_t *stored)
 {
 	struct stat st;
 	int err = stat_file(c, &st);
 
 	*size = (uint64_t)st.st_size;
+	*stored = (uint64_t)st.st_blocks * 512;
 	return err;
 }
 
-int scratch_stored(struct scratch *c, uint64_t *bytes)
+int scratch_size(struct scratch *c, uint64_t *size)
 {
-	struct stat st;
-	int err = stat_file(c, &st);
+	uint64_t stored;
 
-	*bytes = (uint64_t)st.st_blocks * 512;
-	return err;
+	return scratch_measure(c, size, &stored);
 }
 
 ssize_t scratch_read(struct scratch *c, uint64_t offset, void *bytes,

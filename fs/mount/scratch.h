@@ -42,8 +42,8 @@ int scratch_copy(struct scratches *all, struct version *v,
 
 /* 0, or a negative errno. */
 int scratch_size(struct scratch *c, uint64_t *size);
-/* What it takes on disk: less than its size when it has holes. */
-int scratch_stored(struct scratch *c, uint64_t *bytes);
+/* With what it takes on disk: less than its size when it has holes. */
+int scratch_measure(struct scratch *c, uint64_t *size, uint64_t *stored);
 /*
  * Its file, of scratch_size() bytes, until scratch_end(). -ENODATA while it is
  * empty, or another negative errno; then without scratch_end().

@@ -13,24 +13,16 @@ int handle_allocate(struct mount *m, struct handle *h, int mode,
 	return file_allocate(m, h->node, mode, offset, size);
 }
 
-static int seek_text(size_t size, uint64_t offset, int whence, uint64_t *at)
-{
-	if (offset >= size)
-		return -ENXIO;
-	*at = whence == SEEK_DATA ? offset : size;
-	return 0;
-}
-
 int handle_seek(struct handle *h, uint64_t offset, int whence, uint64_t *at)
 {
 	size_t size;
 
 	if (h->text)
-		return seek_text(strlen(h->text), offset, whence, at);
+		return file_seek_whole(strlen(h->text), offset, whence, at);
 	if (h->node->kind != NODE_READABLE)
 		return file_seek(h->node, offset, whence, at);
 	pthread_mutex_lock(&h->node->lock);
 	size = h->node->file.text_size;
 	pthread_mutex_unlock(&h->node->lock);
-	return seek_text(size, offset, whence, at);
+	return file_seek_whole(size, offset, whence, at);
 }

@@ -97,8 +97,6 @@ static int clear_entry(struct passage *p, int dir, const char *name)
 	struct leaving *leaving = p->leaving;
 	struct stat st;
 
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return 0;
 	if (fd_stat_at(dir, name, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(st.st_mode))

@@ -108,8 +108,6 @@ static int walk_entry(struct manifest_walk *walk, int dir,
 	const char *name = entry->d_name;
 	struct stat st;
 
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return 0;
 	if (entry->d_type == DT_DIR)
 		return manifest_walk(walk, dir, name);
 	if (entry->d_type != DT_UNKNOWN)
