@@ -126,7 +126,15 @@ int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
 }
 
 /* The times of others' directories may not be left alone. */
-int fd_open_list(int dir, const char *name)
+void fd_ask_names(int dir)
+{
+	int fd = fd_open(dir, ".", O_RDONLY | O_DIRECTORY, 0);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+static int open_list(int dir, const char *name)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 	int fd = fd_open(dir, name, flags | O_NOATIME, 0);
@@ -134,6 +142,16 @@ int fd_open_list(int dir, const char *name)
 	if (fd < 0 && errno == EPERM)
 		fd = fd_open(dir, name, flags, 0);
 	return fd < 0 ? -errno : fd;
+}
+
+int fd_open_list(int dir, const char *name)
+{
+	int fd = open_list(dir, name);
+
+	if (fd != -ENOENT)
+		return fd;
+	fd_ask_names(dir);
+	return open_list(dir, name);
 }
 
 DIR *fd_list(int dir, const char *name)

@@ -50,8 +50,15 @@ int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset);
 int fd_temp(int dir);
 
 /*
+ * Opens the directory `dir`, which makes a network file system ask for the names
+ * in it again, also for those that it knows as missing.
+ */
+void fd_ask_names(int dir);
+
+/*
  * Opens a directory to be gone through, without that counting as its use where
- * this may be said. Links are not followed. The descriptor or a negative errno.
+ * this may be said. Links are not followed. When it is missing its parent is
+ * asked again. The descriptor or a negative errno.
  */
 int fd_open_list(int dir, const char *name);
 

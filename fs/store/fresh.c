@@ -31,31 +31,26 @@ bool fresh_is_needed(int fd)
 	return true;
 }
 
-static void open_once(int dir, const char *path)
-{
-	int fd = fd_open(dir, path, O_RDONLY | O_DIRECTORY, 0);
-
-	if (fd >= 0)
-		close(fd);
-}
-
 void fresh_names(const struct store *store, int dir)
 {
 	if (store->keeps_names)
-		open_once(dir, ".");
+		fd_ask_names(dir);
 }
 
 void fresh_path(const struct store *store, int dir, const char *path)
 {
 	char part[PATH_MAX];
+	int fd;
 
 	if (!store->keeps_names)
 		return;
 	snprintf(part, sizeof(part), "%s", path);
-	open_once(dir, ".");
+	fd_ask_names(dir);
 	for (char *end = strchr(part, '/'); end; end = strchr(end + 1, '/')) {
 		*end = '\0';
-		open_once(dir, part);
+		fd = fd_open(dir, part, O_RDONLY | O_DIRECTORY, 0);
+		if (fd >= 0)
+			close(fd);
 		*end = '/';
 	}
 }

@@ -74,9 +74,33 @@ static int read_manifest(struct manifest_walk *walk, int fd,
 					: strerror(-err));
 }
 
+/*
+ * What is listed may be known as missing, from before another host made it: then
+ * the names are asked for again.
+ */
+static int open_listed(int dir, const char *name)
+{
+	int fd = fd_open(dir, name, FILE_FLAGS, 0);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	fd_ask_names(dir);
+	return fd_open(dir, name, FILE_FLAGS, 0);
+}
+
+static int stat_listed(int dir, const char *name, struct stat *st)
+{
+	int result = fd_stat_at(dir, name, st);
+
+	if (result == 0 || errno != ENOENT)
+		return result;
+	fd_ask_names(dir);
+	return fd_stat_at(dir, name, st);
+}
+
 static int walk_once(struct manifest_walk *walk, int dir, const char *name)
 {
-	AUTO_CLOSE int fd = fd_open(dir, name, FILE_FLAGS, 0);
+	AUTO_CLOSE int fd = open_listed(dir, name);
 	struct stat st;
 	struct manifest_spot spot = { .dir = dir, .name = name, .st = &st };
 
@@ -112,7 +136,7 @@ static int walk_entry(struct manifest_walk *walk, int dir,
 		return manifest_walk(walk, dir, name);
 	if (entry->d_type != DT_UNKNOWN)
 		return entry->d_type == DT_REG ? walk_file(walk, dir, name) : 0;
-	if (fd_stat_at(dir, name, &st) < 0)
+	if (stat_listed(dir, name, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (S_ISDIR(st.st_mode))
 		return manifest_walk(walk, dir, name);

@@ -8,7 +8,10 @@ first open after what the other host has done.
 import errno
 import os
 import shutil
+import struct
+import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "mount"))
@@ -21,6 +24,11 @@ import hosts  # noqa: E402
 import loops  # noqa: E402
 import samples  # noqa: E402
 from harness import mount_only  # noqa: E402
+
+def end(process):
+    process.kill()
+    process.wait()
+
 
 LARGE = 700000  # more than anybody reads ahead
 
@@ -268,6 +276,33 @@ class Shared(HostsTest):
     def test_doctor_finds_it_fit_for_use(self):
         done = self.b.tacfs("doctor")
         self.assertEqual(done.returncode, 1, done.stdout)
+
+
+@mount_only
+class NotSeenYet(HostsTest):
+    """A host that knows a part of the store as missing, which another makes."""
+
+    def test_the_first_deletion(self):
+        """It comes when the collector has looked for deleted files, and found none."""
+        kept = os.path.join(self.store, "trash", "refs")
+        move = os.path.join(self.store, "intents", "moves-0123456789abcdef")
+        a, _ = self.pair("compiled_module")
+        content = samples.module(51, LARGE)
+        calls.save(a, content)
+        self.assertFalse(os.path.exists(kept))
+        calls.write(move, struct.pack("<QQ", 1, 0))  # begun: it waits for the end
+        gc = subprocess.Popen([harness.binary(), "gc", "--grace=0", self.b.store],
+                              stdout=subprocess.DEVNULL)
+        self.addCleanup(end, gc)
+        harness.wait_until(lambda: os.path.exists(
+            os.path.join(self.store, "intents", "collecting")), "a collector")
+        time.sleep(0.2)
+        os.unlink(a)
+        self.assertTrue(os.path.exists(kept))
+        os.unlink(move)
+        self.assertEqual(gc.wait(harness.PATIENCE), 0)
+        self.succeed(self.a.tacfs("undelete", os.path.relpath(a, self.a.path)))
+        self.assertContent(a, content)
 
 
 @mount_only
