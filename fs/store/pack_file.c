@@ -184,12 +184,6 @@ static int open_in(struct store *store, int dir, const char *name,
 	struct pack_look look;
 	int err = pack_open_file(store, dir, name, id, out, &look);
 
-	/* A network file system may have told the size of what was there. */
-	for (int i = 0; i < LOOKS && err == -EBADMSG && store->keeps_names;
-	     i++) {
-		fresh_pack(store, id);
-		err = pack_open_file(store, dir, name, id, out, &look);
-	}
 	return err ? give_up(store, &look, dir, name, err) : 0;
 }
 
