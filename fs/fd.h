@@ -50,8 +50,8 @@ int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset);
 int fd_temp(int dir);
 
 /*
- * Opens the directory `dir`, which makes a network file system ask for the names
- * in it again, also for those that it knows as missing.
+ * Opens the directory `dir`, which makes a network file system ask for the
+ * names in it again, also for those that it knows as missing.
  */
 void fd_ask_names(int dir);
 

@@ -9,7 +9,11 @@
 #include "fs/fd.h"
 #include "fs/store/state.h"
 
-enum { NSEC = 1000 * 1000 * 1000, TICK_NSEC = 20 * 1000 * 1000 };
+enum {
+	NSEC = 1000 * 1000 * 1000,
+	TICK_NSEC = 20 * 1000 * 1000,
+	CLAIM_SECONDS = 60
+};
 
 static int64_t in_nsec(const struct timespec *time)
 {
@@ -81,4 +85,10 @@ bool identity_settled(struct store *store, const struct file_identity *identity)
 	clock_saw(store, &identity->ctime);
 	return clock_now(store).tv_sec - identity->ctime.tv_sec >
 	       IDENTITY_SETTLE_SECONDS;
+}
+
+bool clock_claim_stands(const struct store *store, const struct stat *st)
+{
+	return fd_is_claim(st) &&
+	       clock_now(store).tv_sec - st->st_ctim.tv_sec <= CLAIM_SECONDS;
 }

@@ -10,6 +10,7 @@
  */
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "fs/store/identity.h"
@@ -24,6 +25,12 @@ void clock_set(struct store *store, const struct timespec *now);
 void clock_saw(struct store *store, const struct timespec *time);
 /* What it shows now, or showed a moment ago. */
 struct timespec clock_now(const struct store *store);
+
+/*
+ * Whether the file is a claim (fd.h) whose content is about to come. One that
+ * is older than a minute is that of a process which was killed.
+ */
+bool clock_claim_stands(const struct store *store, const struct stat *st);
 
 /*
  * Whether a change from now on shows in an identity (identity.h). To be asked

@@ -15,7 +15,7 @@
 
 /* A name that is being taken (fd_move_new()) takes no longer, or its taker
  * died. */
-enum { LOOKS = 8, CLAIM_LOOKS = 50, CLAIM_SECONDS = 60, CLAIM_NSEC = 1000000 };
+enum { LOOKS = 8, CLAIM_LOOKS = 50, CLAIM_NSEC = 1000000 };
 
 /* What is somebody else's may be closed to us, or no file at all. */
 static int open_error(const struct store *store, int dir, const char *name,
@@ -83,10 +83,7 @@ int manifest_file_read(struct store *store, int dir, const char *name,
 		err = read_once(store, dir, name, bytes, st);
 	}
 	if (err == -EAGAIN)
-		return clock_now(store).tv_sec - st->st_ctim.tv_sec >
-				       CLAIM_SECONDS
-			       ? -ENODATA
-			       : -ENOENT;
+		return clock_claim_stands(store, st) ? -ENOENT : -ENODATA;
 	/* Another host has replaced it, or its directory, just now. */
 	for (int i = 0; err == -ESTALE && i < LOOKS; i++) {
 		fresh_names(store, dir);

@@ -75,8 +75,8 @@ static int read_manifest(struct manifest_walk *walk, int fd,
 }
 
 /*
- * What is listed may be known as missing, from before another host made it: then
- * the names are asked for again.
+ * What is listed may be known as missing, from before another host made it:
+ * then the names are asked for again.
  */
 static int open_listed(int dir, const char *name)
 {

@@ -10,6 +10,7 @@
 
 #include "fs/fd.h"
 #include "fs/own.h"
+#include "fs/store/clock.h"
 #include "fs/store/fresh.h"
 #include "fs/store/quarantine.h"
 #include "fs/store/set_aside.h"
@@ -51,7 +52,8 @@ static int open_file(struct store *store, int dir, const char *name,
 		return open_error(store, dir, name, errno);
 	if (fd_stat(pack->fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) || !store_vouches(store, &st))
+	if (!S_ISREG(st.st_mode) || !store_vouches(store, &st) ||
+	    clock_claim_stands(store, &st))
 		return -ENOENT;
 	pack->identity = identity_of(&st);
 	return 0;

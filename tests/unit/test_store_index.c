@@ -2,15 +2,18 @@
 /* What a store that stays open for long remembers of packs that come and go. */
 #include "fs/store/block_index.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "fs/fd.h"
 #include "fs/store/state.h"
 #include "tests/unit/store_collecting.h"
 #include "tests/unit/store_fixture.h"
@@ -79,12 +82,31 @@ static void one_that_comes_back_is_known_again(void **state)
 	assert_int_equal(index->pack_count, count + 1);
 }
 
+/* Its publisher is about to give it its content: it is not damaged. */
+static void a_name_that_is_claimed_is_left(void **state)
+{
+	static const char name[] = "00/00112233445566778899aabbccddeeff";
+	const struct fixture *f = *state;
+	int fd;
+
+	assert_int_equal(mkdirat(f->store->packs, "00", 0700), 0);
+	fd = openat(f->store->packs, name, O_WRONLY | O_CREAT | O_EXCL,
+		    FD_CLAIM_MODE);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(block_index_refresh(f->store, false), 0);
+	publish_noise(f->store, "other", 1);
+	assert_int_equal(faccessat(f->store->packs, name, F_OK, 0), 0);
+	assert_int_equal(count_below(f, "quarantine"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORE_TEST(packs_that_are_gone_are_forgotten),
 		STORE_TEST(those_that_are_there_are_not),
 		STORE_TEST(one_that_comes_back_is_known_again),
+		STORE_TEST(a_name_that_is_claimed_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
