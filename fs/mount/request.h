@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fuse_lowlevel.h>
 
+#include "fs/mount/lookup.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/ops.h"
 #include "fs/mount/trouble.h"
@@ -27,6 +28,25 @@ static inline struct node *node_of(fuse_req_t req, fuse_ino_t ino)
 	return (struct node *)(uintptr_t)ino;
 }
 
+static inline struct handle *handle_of(const struct fuse_file_info *fi)
+{
+	return (struct handle *)(uintptr_t)fi->fh;
+}
+
+static inline struct caller caller_of_request(fuse_req_t req)
+{
+	return caller_of(fuse_req_ctx(req)->pid);
+}
+
+/*
+ * The kernel is to repeat opens only. Of anything else it says that another
+ * host has removed a directory.
+ */
+static inline int error_of_name(int err)
+{
+	return err == -ESTALE ? -ENOENT : err;
+}
+
 static inline void reply_err(fuse_req_t req, int err)
 {
 	fuse_reply_err(req, -err);
@@ -41,5 +61,15 @@ static inline void reply_done(fuse_req_t req, int err, const char *what,
 				   err);
 	reply_err(req, err);
 }
+
+/*
+ * The kernel will hold the node that was found: one lookup more, and our hold
+ * is dropped. Fills in what it is told; 0, or a negative errno, and then it
+ * does not hold it.
+ */
+int request_give(struct mount *m, const struct found *found,
+		 struct fuse_entry_param *entry);
+/* It was not told, after all. */
+void request_take_back(struct mount *m, const struct fuse_entry_param *entry);
 
 #endif

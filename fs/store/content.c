@@ -156,6 +156,14 @@ static bool find_seen(struct run *run, const uint8_t *chunk,
 	return false;
 }
 
+/* The file of that name may be another than the one that was looked at. */
+static bool has_block(const struct pack *pack, const struct block_place *place,
+		      const struct block_id *id)
+{
+	return place->number < pack->table.block_count &&
+	       block_id_equal(&pack->table.blocks[place->number].id, id);
+}
+
 /* Notes that a block of the pack is reused; looks up which file it is. */
 static int reuse_pack(struct run *run, const struct block_place *place,
 		      struct manifest_block *block)
@@ -166,7 +174,9 @@ static int reuse_pack(struct run *run, const struct block_place *place,
 
 	if (err)
 		return err;
-	err = pack_number(run->content, &place->pack, &block->pack);
+	err = has_block(pack, place, &block->id)
+		      ? pack_number(run->content, &place->pack, &block->pack)
+		      : -ENOENT;
 	if (!err) {
 		used = &run->content->packs[block->pack];
 		used->identity = pack->identity;

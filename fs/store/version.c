@@ -279,6 +279,7 @@ static bool is_alike(const struct manifest *x, const struct manifest *y)
 	return xattrs_equal(x->xattrs, y->xattrs) && a->ino == b->ino &&
 	       a->size == b->size && a->mode == b->mode &&
 	       a->mtime_sec == b->mtime_sec && a->mtime_nsec == b->mtime_nsec &&
+	       a->atime_sec == b->atime_sec && a->atime_nsec == b->atime_nsec &&
 	       a->uid == b->uid && a->kind == b->kind &&
 	       memcmp(a->sha256, b->sha256, sizeof(a->sha256)) == 0;
 }
