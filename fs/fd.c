@@ -12,7 +12,7 @@
 
 #include "fs/random.h"
 
-enum { NAME_DIGITS = 16, PROC_PATH_SIZE = 32, ATTEMPTS = 16 };
+enum { NAME_DIGITS = 16, ATTEMPTS = 16 };
 
 static const char draft_prefix[] = "draft-";
 
@@ -126,6 +126,24 @@ int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
 }
 
 /* The times of others' directories may not be left alone. */
+void fd_link(int fd, char link[FD_LINK_SIZE])
+{
+	snprintf(link, FD_LINK_SIZE, "/proc/self/fd/%d", fd);
+}
+
+int fd_path(int fd, char path[PATH_MAX])
+{
+	char link[FD_LINK_SIZE];
+	ssize_t size;
+
+	fd_link(fd, link);
+	size = readlink(link, path, PATH_MAX);
+	path[size < 0 || size == PATH_MAX ? 0 : size] = '\0';
+	if (size < 0)
+		return -errno;
+	return size == PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
 void fd_ask_names(int dir)
 {
 	int fd = fd_open(dir, ".", O_RDONLY | O_DIRECTORY, 0);
@@ -336,9 +354,9 @@ int fd_draft_open(int tmp, mode_t mode, struct fd_draft *draft)
 /* Without /proc the kernel may still allow it, to those who may read all. */
 static int link_nameless(int fd, int dir, const char *name)
 {
-	char path[PROC_PATH_SIZE];
+	char path[FD_LINK_SIZE];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fd_link(fd, path);
 	if (linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
 	if (errno == ENOENT && linkat(fd, "", dir, name, AT_EMPTY_PATH) == 0)

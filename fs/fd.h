@@ -9,6 +9,7 @@
  */
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +55,15 @@ int fd_temp(int dir);
  * names in it again, also for those that it knows as missing.
  */
 void fd_ask_names(int dir);
+
+/* Where in /proc what a descriptor has open can be named once more. */
+enum { FD_LINK_SIZE = 32 };
+void fd_link(int fd, char link[FD_LINK_SIZE]);
+/*
+ * The path of what a descriptor has open, as the system tells it. 0;
+ * -ENAMETOOLONG or another errno, negative, and then it is empty.
+ */
+int fd_path(int fd, char path[PATH_MAX]);
 
 /*
  * Opens a directory to be gone through, without that counting as its use where

@@ -53,14 +53,9 @@ char *host_path_of(const struct host *host, int fd)
 {
 	size_t prefix = strlen(host->prefix);
 	char path[PATH_MAX];
-	char link[32];
-	ssize_t size;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, path, sizeof(path) - 1);
-	if (size <= 0)
+	if (fd_path(fd, path) != 0)
 		return NULL;
-	path[size] = '\0';
 	if (strncmp(path, host->prefix, prefix) != 0 || path[prefix] != '/')
 		return NULL;
 	return strdup(path + prefix);

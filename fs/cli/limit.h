@@ -8,6 +8,6 @@
 
 /* These report what is wrong and return an enum cli_status. */
 int limit_parse(const char *command, const char *text, uint64_t *max_bytes);
-int limit_set(const char *command, const char *store, uint64_t max_bytes);
+int limit_set(const char *command, const char *path, uint64_t max_bytes);
 
 #endif

@@ -51,11 +51,11 @@ static int setattr_directory(struct mount *m, struct node *node,
 	AUTO_DIR struct dir_use dir = dir_begin(&m->tree, node);
 	mode_t mode = store_dir_mode(m->store, st->st_mode & 07777);
 	struct timespec times[2];
-	char path[64];
+	char path[FD_LINK_SIZE];
 
 	if (dir.fd < 0)
 		return dir.fd;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir.fd);
+	fd_link(dir.fd, path);
 	if ((set & FUSE_SET_ATTR_MODE) && chmod(path, mode) < 0)
 		return -errno;
 	times_of(st, set, times);

@@ -40,15 +40,8 @@ static bool is_dead(int fd)
 static bool is_root_of(int fd, const struct mounted_at *mounted)
 {
 	char path[PATH_MAX];
-	char link[32];
-	ssize_t size;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, path, sizeof(path) - 1);
-	if (size < 0)
-		return false;
-	path[size] = '\0';
-	return strcmp(path, mounted->path) == 0;
+	return fd_path(fd, path) == 0 && strcmp(path, mounted->path) == 0;
 }
 
 /* What users other than root unmount with. It says itself what is wrong. */

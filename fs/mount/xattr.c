@@ -7,14 +7,13 @@
 #include <string.h>
 #include <sys/xattr.h>
 
+#include "fs/fd.h"
 #include "fs/mount/change.h"
 #include "fs/mount/commit.h"
 #include "fs/mount/dir.h"
 #include "fs/mount/facts.h"
 #include "fs/mount/file.h"
 #include "fs/own.h"
-
-enum { LINK_SIZE = 64 };
 
 static bool is_reserved(const char *name)
 {
@@ -32,11 +31,11 @@ static int check_name(const char *name)
 
 /* An O_PATH descriptor has attributes by its name in /proc. */
 static struct dir_use begin(struct mount *m, struct node *node,
-			    char path[LINK_SIZE])
+			    char path[FD_LINK_SIZE])
 {
 	struct dir_use dir = dir_begin(&m->tree, node);
 
-	snprintf(path, LINK_SIZE, "/proc/self/fd/%d", dir.fd);
+	fd_link(dir.fd, path);
 	return dir;
 }
 
@@ -45,7 +44,7 @@ static int apply_to_directory(struct mount *m, struct node *node,
 {
 	int flags = (change->create ? XATTR_CREATE : 0) |
 		    (change->replace ? XATTR_REPLACE : 0);
-	char path[LINK_SIZE];
+	char path[FD_LINK_SIZE];
 	AUTO_DIR struct dir_use dir = begin(m, node, path);
 	int done;
 
@@ -104,7 +103,7 @@ static int get_of_directory(struct mount *m, struct node *node,
 			    const char *name, struct writer *out)
 {
 	AUTO_FREE void *value = malloc(XATTRS_VALUE_MAX);
-	char path[LINK_SIZE];
+	char path[FD_LINK_SIZE];
 	AUTO_DIR struct dir_use dir = begin(m, node, path);
 	ssize_t size;
 
@@ -168,7 +167,7 @@ static int list_directory(struct mount *m, struct node *node,
 			  struct writer *out)
 {
 	AUTO_FREE char *names = malloc(XATTRS_LIST_MAX);
-	char path[LINK_SIZE];
+	char path[FD_LINK_SIZE];
 	AUTO_DIR struct dir_use dir = begin(m, node, path);
 	ssize_t size;
 

@@ -217,13 +217,13 @@ static bool mend_mode(const struct spot *spot)
 	AUTO_CLOSE int fd =
 		fd_open(spot->dir, spot->name, O_PATH | O_NOFOLLOW, 0);
 	mode_t mode = (spot->st.st_mode & MODE_MAX) | 0600;
-	char path[32];
+	char path[FD_LINK_SIZE];
 	struct stat st;
 
 	if (fd < 0 || fd_stat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_ino != spot->st.st_ino)
 		return false;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fd_link(fd, path);
 	return chmod(path, mode) == 0;
 }
 

@@ -125,7 +125,10 @@ void collector_end(struct collector *collector)
 
 	if (look_at_own(collector) != -ESTALE)
 		err = unlinkat(collector->store->intents, COLLECTOR_NAME, 0);
-	if (err) /* this says that it has ended, too */
-		err = ftruncate(collector->fd, ENDED_SIZE);
+	/* Its size says that it has ended, too. */
+	if (err && ftruncate(collector->fd, ENDED_SIZE) < 0)
+		log_event(collector->store->log, LOG_LEVEL_WARNING,
+			  "cannot take intents/" COLLECTOR_NAME
+			  " away: the next collector waits for it");
 	close(collector->fd);
 }

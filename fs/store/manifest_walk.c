@@ -21,13 +21,11 @@ enum {
 static int complain(struct manifest_walk *walk, int dir, const char *name,
 		    int err, const char *what)
 {
-	char link[32], place[PATH_MAX] = "";
+	char place[PATH_MAX];
 
 	if (err == -ESTALE)
 		return err; /* it is looked at again */
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	if (readlink(link, place, sizeof(place) - 1) < 0)
-		place[0] = '\0';
+	(void)fd_path(dir, place);
 	snprintf(walk->trouble, sizeof(walk->trouble), "%s/%s: %s", place, name,
 		 what);
 	return err;

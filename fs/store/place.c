@@ -10,29 +10,14 @@
 #include "fs/own.h"
 #include "fs/store/state.h"
 
-static int path_of(int dir, char path[PATH_MAX])
-{
-	char link[32];
-	ssize_t size;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	size = readlink(link, path, PATH_MAX);
-	if (size < 0)
-		return -errno;
-	if (size == PATH_MAX)
-		return -ENAMETOOLONG;
-	path[size] = '\0';
-	return 0;
-}
-
 int place_of(const struct store *store, int dir, char place[PATH_MAX])
 {
 	char root[PATH_MAX], path[PATH_MAX];
 	size_t size;
-	int err = path_of(store->root, root);
+	int err = fd_path(store->root, root);
 
 	if (!err)
-		err = path_of(dir, path);
+		err = fd_path(dir, path);
 	if (err)
 		return err;
 	size = strlen(root);

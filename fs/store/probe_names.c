@@ -180,9 +180,9 @@ void probe_link(const struct probe *p, struct ability *a)
 void probe_tmpfile(const struct probe *p, struct ability *a)
 {
 	AUTO_CLOSE int fd = fd_open(p->dir, ".", O_TMPFILE | O_RDWR, 0600);
-	char path[32];
+	char path[FD_LINK_SIZE];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fd_link(fd, path);
 	if (fd < 0)
 		ability_set(a, GRADE_MISSING,
 			    "files cannot be made without a name: who is "

@@ -40,15 +40,11 @@ static int new_name(const char *kind, char name[NAME_SIZE])
 /* The path of `name` in `dir`, as far as it is known; for people to read. */
 static void describe_place(int dir, const char *name, char place[PATH_MAX])
 {
-	char link[32];
-	ssize_t size;
+	size_t size;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	size = readlink(link, place, PATH_MAX - 1);
-	if (size < 0)
-		size = 0;
-	snprintf(place + size, PATH_MAX - (size_t)size, "%s%s", size ? "/" : "",
-		 name);
+	(void)fd_path(dir, place);
+	size = strlen(place);
+	snprintf(place + size, PATH_MAX - size, "%s%s", size ? "/" : "", name);
 }
 
 static void write_reason(const struct store *store, const char *name,

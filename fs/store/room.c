@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "fs/fd.h"
 #include "fs/own.h"
 #include "fs/store/evict.h"
 #include "fs/store/state.h"
@@ -54,13 +55,10 @@ static uint64_t per_cent(uint64_t bytes, unsigned share)
 
 static void warn(struct store *store, const char *what, int err)
 {
-	char link[32], path[PATH_MAX];
+	char path[PATH_MAX];
 	struct statvfs fs = { 0 };
-	ssize_t size;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", store->root);
-	size = readlink(link, path, sizeof(path) - 1);
-	path[size < 0 ? 0 : size] = '\0';
+	(void)fd_path(store->root, path);
 	(void)fstatvfs(store->root, &fs);
 	log_event(store->log, LOG_LEVEL_ERROR,
 		  "no room in \"%s\": %s (errno %d; %" PRIu64
