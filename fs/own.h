@@ -28,9 +28,10 @@ static inline void own_closedir(DIR **dir)
 		closedir(*dir);
 }
 
-#define AUTO_FREE     __attribute__((cleanup(own_free)))
-#define AUTO_CLOSE    __attribute__((cleanup(own_close)))
-#define AUTO_CLOSEDIR __attribute__((cleanup(own_closedir)))
+/* Clang does not take the end of the scope for a use. */
+#define AUTO_FREE     __attribute__((cleanup(own_free), unused))
+#define AUTO_CLOSE    __attribute__((cleanup(own_close), unused))
+#define AUTO_CLOSEDIR __attribute__((cleanup(own_closedir), unused))
 
 static inline void *take_memory(void **pointer)
 {

@@ -231,7 +231,8 @@ static void find_closest(struct search *s, unsigned protocol,
 							     &firsts[i]);
 	keep_best(&fits);
 	found->python = break_tie(&fits, protocol);
-	*first = firsts[index_of(found->python->minor)];
+	if (found->python)
+		*first = firsts[index_of(found->python->minor)];
 }
 
 static int describe_failure(struct search *s, int err, unsigned protocol,

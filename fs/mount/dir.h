@@ -26,7 +26,7 @@ struct dir_use {
  * negative errno when it cannot be had: -ESTALE when it is not at its place any
  * more. Takes the tree's lock.
  */
-struct dir_use dir_begin(struct tree *tree, struct node *directory);
+struct dir_use dir_begin(struct tree *tree, struct node *node);
 void dir_end(struct dir_use *use);
 
 #define AUTO_DIR __attribute__((cleanup(dir_end)))
@@ -35,22 +35,22 @@ void dir_end(struct dir_use *use);
  * Its names, for the caller to closedir(); without that being a use of it. NULL
  * and errno.
  */
-DIR *dir_stream(struct tree *tree, struct node *directory);
+DIR *dir_stream(struct tree *tree, struct node *node);
 /* Brings its names to disk. 0 or a negative errno. */
-int dir_sync(struct tree *tree, struct node *directory);
+int dir_sync(struct tree *tree, struct node *node);
 
 /*
  * Gives a new node its descriptor. Closes others' when there are too many. With
  * the tree's lock held.
  */
-void dir_adopt(struct tree *tree, struct node *directory, int fd);
+void dir_adopt(struct tree *tree, struct node *node, int fd);
 /* Closes it for good. With the tree's lock held. */
-void dir_forget(struct tree *tree, struct node *directory);
+void dir_forget(struct tree *tree, struct node *node);
 
 /*
  * From now on no other directory has its identity: keeps it open for good where
  * directories have no birth. Takes the tree's lock.
  */
-void dir_keep(struct tree *tree, struct node *directory);
+void dir_keep(struct tree *tree, struct node *node);
 
 #endif

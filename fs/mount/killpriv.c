@@ -70,9 +70,22 @@ int killpriv_promise(struct fuse_session *session)
 	return fuse_session_custom_io(session, &io, fuse_session_fd(session));
 }
 
+static const struct mount *mount_asked(fuse_req_t req)
+{
+	const struct mounted *mounted = fuse_req_userdata(req);
+
+	return mounted->mount;
+}
+
 static bool is_root(fuse_req_t req)
 {
 	return fuse_req_ctx(req)->uid == 0;
+}
+
+/* CAP_FSETID counts outside of user namespaces only. */
+static bool keeps_rights(fuse_req_t req)
+{
+	return is_root(req) && mount_asked(req)->ids_are_whole;
 }
 
 /*
@@ -82,9 +95,8 @@ static bool is_root(fuse_req_t req)
  */
 static mode_t without_rights(fuse_req_t req, mode_t mode)
 {
-	const struct mounted *mounted = fuse_req_userdata(req);
 	bool member =
-		is_root(req) || fuse_req_ctx(req)->gid == mounted->mount->gid;
+		is_root(req) || fuse_req_ctx(req)->gid == mount_asked(req)->gid;
 
 	mode &= ~(mode_t)S_ISUID;
 	return (mode & S_IXGRP) || !member ? mode & ~(mode_t)S_ISGID : mode;
@@ -99,7 +111,7 @@ void killpriv_written(fuse_req_t req, struct node *node)
 {
 	mode_t mode;
 
-	if (is_root(req) || !is_file(node))
+	if (keeps_rights(req) || !is_file(node))
 		return;
 	pthread_mutex_lock(&node->lock);
 	mode = without_rights(req, node->file.mode);
@@ -114,7 +126,7 @@ int killpriv_setattr(fuse_req_t req, struct node *node, struct stat *attr,
 		     int set)
 {
 	bool owner = set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID);
-	bool size = (set & FUSE_SET_ATTR_SIZE) && !is_root(req);
+	bool size = (set & FUSE_SET_ATTR_SIZE) && !keeps_rights(req);
 	mode_t mode;
 
 	if (!is_file(node) || (set & FUSE_SET_ATTR_MODE) || (!owner && !size))

@@ -45,6 +45,7 @@ struct mount {
 	struct hides hides;
 	uid_t uid; /* the owner that is shown */
 	gid_t gid;
+	bool ids_are_whole;    /* ids.h */
 	struct handle *newest; /* of all handles; guarded by tree.lock */
 	size_t locks;	       /* on directories; guarded by tree.lock */
 	size_t lock_limit;

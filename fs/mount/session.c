@@ -237,6 +237,7 @@ static int mount_store(const struct mount_options *o, struct fuse_args *args,
 	}
 	mount.hides.used = o->private_deletes;
 	mount.strict = o->strict;
+	mount.ids_are_whole = ids_are_whole();
 	mount.scratches.in_memory = o->drops_when_full;
 	mounted->mount = &mount;
 	ending_prepare(&ending, caretaker);
@@ -244,6 +245,7 @@ static int mount_store(const struct mount_options *o, struct fuse_args *args,
 	status = run_session(o, args, mounted, &ending);
 	janitor_stop(&janitor);
 	mount_free(&mount, mounted->unmounted);
+	mounted->mount = NULL;
 	store_close(store);
 	return status;
 }

@@ -116,12 +116,12 @@ bool index_packs_see(struct block_index *index, const struct digest *id)
 	return found;
 }
 
-void index_packs_listed(struct block_index *index, unsigned number, size_t seen)
+void index_packs_listed(struct block_index *index, unsigned fan, size_t seen)
 {
-	struct index_fan *fan = &index->fans[number];
+	struct index_fan *listed = &index->fans[fan];
 
-	fan->listings++;
-	fan->missing = fan->packs > seen ? fan->packs - seen : 0;
+	listed->listings++;
+	listed->missing = listed->packs > seen ? listed->packs - seen : 0;
 }
 
 bool index_packs_are_stale(const struct block_index *index)

@@ -14,7 +14,7 @@ enum {
 	PERCENT = 100,
 	FIRST = 16
 };
-static const uint64_t new_size_max = 64 * 1024 * 1024;
+static const uint64_t new_size_max = UINT64_C(64) << 20;
 static const struct digest this_pack;
 
 /* What is in a pack: stored bytes. */

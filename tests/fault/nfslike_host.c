@@ -158,7 +158,7 @@ int name_find(struct host *h, struct inode *dir, const char *text,
 
 int name_hide(struct host *h, struct inode *dir, const char *text)
 {
-	struct inode *inode;
+	struct inode *inode = NULL;
 	int err = name_find(h, dir, text, &inode);
 
 	if (err)

@@ -239,7 +239,7 @@ class Closed(Underneath):
         os.chmod(self.part("refs", "default", "m", name), 0o600)
         self.all_works()
 
-    @unittest.skipUnless(ROOT, "gives the store away")
+    @unittest.skipUnless(harness.is_root(), "gives the store away")
     def test_another_owner(self):
         modes = self.modes(self.store)
         for path in modes:

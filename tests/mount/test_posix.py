@@ -87,17 +87,11 @@ class Document(unittest.TestCase):
                          "expected docs/posix.md to have the differences of the cases")
 
 
-def is_root():
-    """Root, and not only of a user namespace."""
-    with open("/proc/self/uid_map", encoding="utf-8") as file:
-        return os.getuid() == 0 and file.read().split() == ["0", "0", "4294967295"]
-
-
 def add_test(name, case, *arguments):
     def test(self):
         self.compare(case, *arguments)
     if case.root:
-        test = unittest.skipUnless(is_root(), "needs root")(test)
+        test = unittest.skipUnless(harness.is_root(), "needs root")(test)
     setattr(Posix, f"test_{name}", test)
 
 

@@ -52,11 +52,11 @@ class Setuid(harness.MountTest):
         for mode, _, _, after in found[0]:
             self.assertEqual(f"{os.stat(self.path(mode)).st_mode:o}", after)
 
-    @unittest.skipIf(os.getuid(), "needs two users")
+    @unittest.skipUnless(harness.is_root(), "needs two users")
     def test_another_user_writes(self):
         self.both(lambda _, fd: as_nobody(lambda: os.pwrite(fd, b"x", 0)))
 
-    @unittest.skipIf(os.getuid(), "needs two users")
+    @unittest.skipUnless(harness.is_root(), "needs two users")
     def test_another_user_appends_twice(self):
         def append(_, fd):
             os.lseek(fd, 0, os.SEEK_END)
@@ -64,7 +64,7 @@ class Setuid(harness.MountTest):
 
         self.both(append)
 
-    @unittest.skipIf(os.getuid(), "needs two users")
+    @unittest.skipUnless(harness.is_root(), "needs two users")
     def test_another_user_cuts(self):
         self.both(lambda _, fd: as_nobody(lambda: os.ftruncate(fd, 3)))
 

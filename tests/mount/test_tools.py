@@ -129,9 +129,13 @@ class Tools(PairTest):
     def make_file(self, path, chosen):
         with open(path, "wb") as file:
             file.write(chosen.randbytes(chosen.choice([0, 1, 100, 5000, 70000])))
-        os.chmod(path, chosen.choice([0o644, 0o755, 0o600, 0o444, 0o400]))
         if chosen.random() < 0.3:
             os.setxattr(path, "user.note", chosen.randbytes(50))
+        # cp and tar change what they have copied, which only root may everywhere.
+        modes = [0o644, 0o755, 0o600, 0o640, 0o700]
+        if os.geteuid() == 0:
+            modes[3:] = 0o444, 0o400
+        os.chmod(path, chosen.choice(modes))
 
     def set_times(self, root, chosen):
         for directory, directories, names in os.walk(root, topdown=False):

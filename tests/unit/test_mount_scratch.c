@@ -169,7 +169,7 @@ static void content_in_use_stays_open(void **state)
 	all.spills.limit = 1;
 	for (int i = 0; i < COUNT; i++) {
 		many[i] = new_scratch();
-		assert_int_equal(scratch_write(many[i], 0, "abcde" + i, 1), 0);
+		assert_int_equal(scratch_write(many[i], 0, &"abcde"[i], 1), 0);
 		fds[i] = scratch_begin(many[i]);
 		assert_true(fds[i] >= 0);
 	}
