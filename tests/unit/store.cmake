@@ -28,4 +28,7 @@ tacfs_unit_test(test_store_check
 # Each in one thread: nothing for the thread sanitizer.
 set_property(TEST test_store_check test_store_damage test_store_exchange test_store_kill test_store_steps
   APPEND PROPERTY LABELS single)
+# The sanitizers see more of these, and they are long.
+set_property(TEST test_store_check test_store_damage test_store_steps
+  APPEND PROPERTY LABELS sanitized)
 tacfs_unit_test(test_pack_set SOURCES test_pack_set.c LINK fs)
