@@ -125,7 +125,6 @@ int fd_write_at(int fd, const void *bytes, size_t size, uint64_t offset)
 	return 0;
 }
 
-/* The times of others' directories may not be left alone. */
 void fd_link(int fd, char link[FD_LINK_SIZE])
 {
 	snprintf(link, FD_LINK_SIZE, "/proc/self/fd/%d", fd);
@@ -152,6 +151,7 @@ void fd_ask_names(int dir)
 		close(fd);
 }
 
+/* The times of others' directories may not be left alone. */
 static int open_list(int dir, const char *name)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
