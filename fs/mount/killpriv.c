@@ -9,6 +9,7 @@
 
 #include "fs/mount/mount.h"
 #include "fs/mount/ops.h"
+#include "fs/mount/request.h"
 
 /* Both structures have grown behind their flags, which are at one place. */
 enum { FLAGS_END = offsetof(struct fuse_init_in, flags) + sizeof(uint32_t) };
@@ -70,13 +71,6 @@ int killpriv_promise(struct fuse_session *session)
 	return fuse_session_custom_io(session, &io, fuse_session_fd(session));
 }
 
-static const struct mount *mount_asked(fuse_req_t req)
-{
-	const struct mounted *mounted = fuse_req_userdata(req);
-
-	return mounted->mount;
-}
-
 static bool is_root(fuse_req_t req)
 {
 	return fuse_req_ctx(req)->uid == 0;
@@ -85,7 +79,7 @@ static bool is_root(fuse_req_t req)
 /* CAP_FSETID counts outside of user namespaces only. */
 static bool keeps_rights(fuse_req_t req)
 {
-	return is_root(req) && mount_asked(req)->ids_are_whole;
+	return is_root(req) && mount_of(req)->ids_are_whole;
 }
 
 /*
@@ -96,7 +90,7 @@ static bool keeps_rights(fuse_req_t req)
 static mode_t without_rights(fuse_req_t req, mode_t mode)
 {
 	bool member =
-		is_root(req) || fuse_req_ctx(req)->gid == mount_asked(req)->gid;
+		is_root(req) || fuse_req_ctx(req)->gid == mount_of(req)->gid;
 
 	mode &= ~(mode_t)S_ISUID;
 	return (mode & S_IXGRP) || !member ? mode & ~(mode_t)S_ISGID : mode;

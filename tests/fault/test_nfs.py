@@ -25,11 +25,6 @@ import loops  # noqa: E402
 import samples  # noqa: E402
 from harness import mount_only  # noqa: E402
 
-def end(process):
-    process.kill()
-    process.wait()
-
-
 LARGE = 700000  # more than anybody reads ahead
 
 
@@ -292,8 +287,8 @@ class NotSeenYet(HostsTest):
         self.assertFalse(os.path.exists(kept))
         calls.write(move, struct.pack("<QQ", 1, 0))  # begun: it waits for the end
         gc = subprocess.Popen([harness.binary(), "gc", "--grace=0", self.b.store],
-                              stdout=subprocess.DEVNULL)
-        self.addCleanup(end, gc)
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(loops.end, gc)
         harness.wait_until(lambda: os.path.exists(
             os.path.join(self.store, "intents", "collecting")), "a collector")
         time.sleep(0.2)
