@@ -78,6 +78,24 @@ static struct retry *find_retry(struct mount *m, pid_t thread, uint64_t name)
 	return retry;
 }
 
+void retry_walk(struct mount *m, pid_t thread)
+{
+	struct retry *retry = &m->retries[(unsigned)thread % RETRIES];
+
+	tree_lock(&m->tree);
+	if (retry->thread == thread)
+		retry->walked = true;
+	tree_unlock(&m->tree);
+}
+
+static enum retried retried_with(const struct retry *retry,
+				 const struct node *node)
+{
+	if (retry->node == node && !retry->walked)
+		return RETRIED_SAME;
+	return retry->asked < node->seen ? RETRIED_WALK : RETRIED_NOT;
+}
+
 enum retried retry_take(struct mount *m, pid_t thread, const char *name,
 			const struct node *node)
 {
@@ -88,10 +106,7 @@ enum retried retry_take(struct mount *m, pid_t thread, const char *name,
 	tree_lock(&m->tree);
 	retry = find_retry(m, thread, hash);
 	if (retry) {
-		if (retry->node == node)
-			retried = RETRIED_SAME;
-		else if (retry->asked < node->seen)
-			retried = RETRIED_WALK;
+		retried = retried_with(retry, node);
 		*retry = (struct retry){ 0 };
 	}
 	tree_unlock(&m->tree);

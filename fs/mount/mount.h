@@ -22,8 +22,10 @@ enum { RETRIES = 1024, KEPT = 64, RETRY_SECONDS = 2 };
  * A thread whose request about a name was answered with ESTALE. The kernel then
  * walks the path anew and repeats the request, but only once: the second must
  * not fail so. What it was given on that walk was right after the first answer,
- * and that will do even when it has been replaced again. When it comes back
- * with the same node there was no walk: it follows a link of /proc/PID/fd.
+ * and that will do even when it has been replaced again. When the thread comes
+ * back with the same node, and looked nothing up, it follows a link of
+ * /proc/PID/fd. When it looked up something else, its walk has failed, and this
+ * is another request.
  */
 struct retry {
 	pid_t thread;
@@ -32,6 +34,7 @@ struct retry {
 	uint64_t asked;		 /* tree.clock then */
 	time_t until;		 /* it is not repeated later than that */
 	bool writes;		 /* what it is to find is a private version */
+	bool walked;		 /* it has looked up a name since */
 };
 
 struct mount {
@@ -88,6 +91,9 @@ enum retried {
 	RETRIED_WALK, /* the kernel was given the node on its new walk */
 	RETRIED_SAME  /* it had the node before: there was no walk */
 };
+
+/* This thread looks a name up: its walk has begun. */
+void retry_walk(struct mount *m, pid_t thread);
 
 /* Whether this is such a repeated request. Forgets the first one. */
 enum retried retry_take(struct mount *m, pid_t thread, const char *name,

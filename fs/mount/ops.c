@@ -48,10 +48,12 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct caller caller = caller_of_request(req);
+	struct mount *m = mount_of(req);
 	struct found found;
-	int err = lookup_asked(mount_of(req), node_of(req, parent), name,
-			       &caller, &found);
+	int err;
 
+	retry_walk(m, caller.thread);
+	err = lookup_asked(m, node_of(req, parent), name, &caller, &found);
 	reply_entry(req, err, &found, "find", parent, name);
 }
 

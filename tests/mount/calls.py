@@ -89,6 +89,12 @@ def save_all(directory, contents):
         save(os.path.join(directory, path), data)
 
 
+def move_there_and_back(path, other, times):
+    for _ in range(times):
+        os.rename(path, other)
+        os.rename(other, path)
+
+
 def rename_new(source, target):
     """renameat2() with RENAME_NOREPLACE."""
     libc = ctypes.CDLL(None, use_errno=True)

@@ -116,6 +116,22 @@ class Found(harness.MountTest):
         self.agent().calls.write(self.path("compiled_module"), samples.module(2))
         self.assertContent(self.path("compiled_module"), samples.module(2))
 
+    def test_writer_whose_walk_failed_comes_again(self):
+        """The kernel knows the file, not that its directory is there again."""
+        path = self.path("there", "compiled_module")
+        calls.save(path, samples.module(1))
+        mover = self.agent()
+        mover.begin("calls.move_there_and_back", self.path("there"),
+                    self.path("away"), 1000)
+        seen = set()
+        while not mover.answered(0):
+            try:
+                os.close(os.open(path, os.O_WRONLY))
+            except OSError as error:
+                seen.add(errno.errorcode[error.errno])
+        mover.end()
+        self.assertLessEqual(seen, {"ENOENT"})
+
     def test_index_may_name_a_symlink_but_no_directory(self):
         calls.write(self.path("real.om"), samples.om(1))
         os.symlink("real.om", self.path("link.om"))
