@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that publishes, moves, deletes and reads in a store being collected.
 
-    collecting.py SEED SECONDS JOURNALS MOUNT...
+    collecting.py SEED JOURNALS MOUNT...
+
+It goes on until its standard input ends.
 
 What every path may show is known at any time: its content follows from its name,
 which ends in the number of the content, or, in `shared` and `passing`, is one of a
@@ -13,14 +15,14 @@ few.
 - `shared/`: names that all write, each time with one of a few contents.
 - `passing/`: trees that all write, delete, and bring back.
 
-Ends with status 1, and says why, when something else was seen.
+The status is 1, and standard error says why, when something else was seen.
 """
 import errno
 import os
 import random
+import select
 import shutil
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
                                 "mount"))
@@ -67,13 +69,12 @@ class Worker:
         self.count = 0
         self.moved = {}  # path below moved/SEED: content
 
-    def run(self, seconds):
-        deadline = time.monotonic() + seconds
+    def run(self):
         acts = (self.keep, self.check_kept, self.check_kept, self.share, self.share,
                 self.check_shared, self.move, self.move, self.move, self.move_directory,
                 self.pass_by, self.pass_by, self.delete, self.check_passing,
                 self.check_passing)
-        while time.monotonic() < deadline:
+        while not select.select([0], [], [], 0)[0]:
             self.random.choice(acts)()
         self.check_moved()
 
@@ -210,8 +211,8 @@ class Worker:
 
 
 def main():
-    seed, seconds, journals, *mounts = sys.argv[1:]
-    Worker(int(seed), journals, mounts).run(float(seconds))
+    seed, journals, *mounts = sys.argv[1:]
+    Worker(int(seed), journals, mounts).run()
 
 
 if __name__ == "__main__":

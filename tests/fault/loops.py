@@ -7,6 +7,7 @@ import time
 
 import harness
 
+PATIENCE = 3 * harness.PATIENCE  # with sanitizers a collection takes a while
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -51,31 +52,55 @@ def end(process):
     if process.poll() is None:
         process.kill()
     process.wait()
+    if process.stdin:
+        process.stdin.close()
     process.stderr.close()
 
 
-def start_writer(test, seed, seconds, journals, mounts):
+def start_writer(test, seed, journals, mounts):
     writer = subprocess.Popen(
-        [sys.executable, os.path.join(HERE, "collecting.py"), str(seed), str(seconds),
-         journals, *mounts], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        [sys.executable, os.path.join(HERE, "collecting.py"), str(seed), journals,
+         *mounts], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     test.addCleanup(end, writer)
     return writer
 
 
+def errors_of(writer):
+    return writer.stderr.read().decode("utf-8", "replace")
+
+
+def turn(loops, writers):
+    """Fails when a writer has ended: they go on until they are told."""
+    for loop in loops:
+        loop.poll()
+    for writer in writers:
+        if writer.poll() is not None:
+            raise AssertionError(f"seen a writer end: {errors_of(writer)}")
+    time.sleep(0.02)
+
+
 def run_while_writing(test, writers, seconds, journals, mounts, commands):
-    """How often each of the lists of commands had something to do."""
-    writers = [start_writer(test, seed, seconds, journals, mounts)
-               for seed in range(writers)]
-    loops = [Loop(*some) for some in commands]
+    """How often each of the lists of commands had something to do.
+
+    `commands` has pairs: a list, and how often it is to be of use at least. Until
+    then it goes on, as it does for `seconds`.
+    """
+    writers = [start_writer(test, seed, journals, mounts) for seed in range(writers)]
+    loops = [Loop(*some) for some, _ in commands]
     for loop in loops:
         test.addCleanup(loop.kill)
-    while any(writer.poll() is None for writer in writers):
-        for loop in loops:
-            loop.poll()
-        time.sleep(0.02)
+    ready = time.monotonic() + seconds
+    while (time.monotonic() < ready or
+           any(loop.count < least for loop, (_, least) in zip(loops, commands))):
+        if time.monotonic() > ready + PATIENCE:
+            raise AssertionError("expected each command to be of use, seen "
+                                 f"{[loop.count for loop in loops]}")
+        turn(loops, writers)
+    for writer in writers:
+        writer.stdin.close()
     for loop in loops:
         loop.finish()
     for writer in writers:
-        errors = writer.communicate()[1].decode("utf-8", "replace")
-        test.assertEqual(writer.returncode, 0, errors)
+        errors = errors_of(writer)
+        test.assertEqual(writer.wait(harness.PATIENCE), 0, errors)
     return [loop.count for loop in loops]

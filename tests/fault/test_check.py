@@ -48,7 +48,7 @@ class Beside(harness.MountTest):
         options = [(), ("--read-data",), ("--repair",),
                    ("--repair", "--read-data")]
         runs = 0
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline or runs < len(options):
             self.come_and_go(runs)
             done = tacfs("fsck", *options[runs % len(options)], self.store)
             self.assertEqual((done.returncode, done.stderr), (0, b""),
@@ -58,7 +58,6 @@ class Beside(harness.MountTest):
             self.assertIsNone(writer.poll(), "expected the writers to go on")
             end(writer)
         print(f"\n  {runs} checks")
-        self.assertGreater(runs, 3)
 
 
 def end(process):

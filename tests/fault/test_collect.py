@@ -7,9 +7,7 @@ show. In the end everything that was not deleted is there, and nothing else.
 import os
 import random
 import struct
-import subprocess
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "mount"))
@@ -76,17 +74,16 @@ class Collected(harness.MountTest):
 
     def commands(self):
         kept = ("gc", "--grace=0", "--keep=3600", self.store)
-        return (((*ALL_NOW, self.store), kept),
-                [("undelete", self.store, f"passing/{number}")
-                 for number in range(collecting.PASSING)],
-                (("gc", "--evict=1", self.store),), (("fsck", self.store),))
+        return ((((*ALL_NOW, self.store), kept), 2),
+                ([("undelete", self.store, f"passing/{number}")
+                  for number in range(collecting.PASSING)], 0),
+                ((("gc", "--evict=1", self.store),), 0),
+                ((("fsck", self.store),), 1))
 
     def test_what_was_not_deleted_is_there(self):
         mounts = [mount.path for mount in self.mounted]
         collections, undeletions, evictions, checks = loops.run_while_writing(
             self, WRITERS, SECONDS, self.journals, mounts, self.commands())
-        self.assertGreater(collections, 1, "expected collections, seen none")
-        self.assertGreater(checks, 0, "expected fsck to find nothing")
         print(f"\n  {self.check_kept()} trees kept, {collections} collections, "
               f"{undeletions} undeletions, {evictions} evictions, {checks} checks")
         self.check_store()
