@@ -31,4 +31,7 @@ set_property(TEST test_store_check test_store_damage test_store_exchange test_st
 # The sanitizers see more of these, and they are long.
 set_property(TEST test_store_check test_store_damage test_store_steps
   APPEND PROPERTY LABELS sanitized)
+# See tests/CMakeLists.txt.
+set_tests_properties(test_store_steps PROPERTIES COST 150)
+set_tests_properties(test_store_check test_store_damage PROPERTIES COST 50)
 tacfs_unit_test(test_pack_set SOURCES test_pack_set.c LINK fs)
