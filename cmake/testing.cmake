@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # How tests are declared. All of them may run at the same time.
 
-find_program(TACFS_PYTHON python3 REQUIRED)
+find_program(TACFS_PYTHON_COMMAND NAMES python3 REQUIRED)
+# That may be a script, which takes longer than a test to find the program.
+execute_process(COMMAND ${TACFS_PYTHON_COMMAND} -c "import sys; print(sys.executable)"
+  OUTPUT_VARIABLE TACFS_PYTHON OUTPUT_STRIP_TRAILING_WHITESPACE
+  COMMAND_ERROR_IS_FATAL ANY)
 
 # ctest reads this before it runs a test. What the caller's environment says is
 # left alone, so that one can try other options without configuring again.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,17 @@ static struct {
 	unsigned stop; /* before this one; 0: never */
 	bool once;
 } steps;
+
+struct pace chosen_pace(void)
+{
+	if (getenv("TACFS_LONG"))
+		return (struct pace){ 1, 1, false };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return (struct pace){ 8, 20, true };
+#else
+	return (struct pace){ 2, 7, true };
+#endif
+}
 
 void stop_before(unsigned number, bool once)
 {

@@ -13,4 +13,17 @@
 /* SIGSTOP before that call from now on, and, unless `once`, all later ones. */
 void stop_before(unsigned number, bool once);
 
+/*
+ * Of `stride` steps one is stopped at, and the next is killed at. What follows
+ * is one step, unless each is to stop. An evictor's steps are many.
+ */
+struct pace {
+	unsigned stride;
+	unsigned evictor_stride;
+	bool once;
+};
+
+/* With TACFS_LONG each step; sanitizers make each several times as slow. */
+struct pace chosen_pace(void);
+
 #endif

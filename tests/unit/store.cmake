@@ -29,7 +29,7 @@ tacfs_unit_test(test_store_check
 set_property(TEST test_store_check test_store_damage test_store_exchange test_store_kill test_store_steps
   APPEND PROPERTY LABELS single)
 # The sanitizers see more of these, and they are long.
-set_property(TEST test_store_check test_store_damage test_store_steps
+set_property(TEST test_store_check test_store_damage
   APPEND PROPERTY LABELS sanitized)
 # See tests/CMakeLists.txt.
 set_tests_properties(test_store_steps PROPERTIES COST 150)

@@ -37,27 +37,22 @@ enum {
 };
 
 /*
- * Every second step is stopped at, and the others killed at. Sanitizers make
- * this many times as slow: with them it is a third each, and all that follows
- * is one step. An evictor's steps are many.
- */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { STRIDE = 3, EVICTOR_STRIDE = 7, STOPS_ONCE = true };
-#else
-enum { STRIDE = 2, EVICTOR_STRIDE = 5, STOPS_ONCE = false };
-#endif
-
-/*
  * Contents by a letter. 'b' begins as 'a' does, and 's' as 'r', so that they
  * share blocks; the others have none in common.
  */
-static void fill_letter(uint8_t bytes[SIZE], char letter)
+static const uint8_t *letter_content(char letter)
 {
+	static uint8_t contents['z' - 'a' + 1][SIZE];
+	uint8_t *bytes = contents[letter - 'a'];
 	bool shares = letter == 'b' || letter == 's';
 
+	if (bytes[0])
+		return bytes;
 	fill(bytes, SIZE, (uint64_t)letter - shares, 256);
 	if (shares)
 		fill(bytes + SIZE / 2, SIZE / 2, (uint64_t)letter, 256);
+	bytes[0] |= 1; /* made */
+	return bytes;
 }
 
 /* `how` has the directory, or 0 for that of the namespace. */
@@ -65,15 +60,13 @@ static int put(struct store *store, const char *name, char letter,
 	       const struct publication *how)
 {
 	struct publication p = *how;
-	uint8_t bytes[SIZE];
 	struct version *v;
 	int err;
 
-	fill_letter(bytes, letter);
 	if (p.dir <= 0)
 		p.dir = store_refs(store);
 	p.name = name;
-	p.content = content_file(bytes, SIZE);
+	p.content = content_file(letter_content(letter), SIZE);
 	p.meta = (struct manifest_meta){ .size = SIZE, .mode = 0600, .ino = 7 };
 	err = store_publish(store, &p, &v);
 	close(p.content);
@@ -91,10 +84,7 @@ static void put_plainly(struct store *store, const char *name, char letter)
 
 static int get(struct store *store, const char *name, char letter)
 {
-	uint8_t bytes[SIZE];
-
-	fill_letter(bytes, letter);
-	return try_read(store, name, bytes, SIZE);
+	return try_read(store, name, letter_content(letter), SIZE);
 }
 
 /* What is tried step by step. */
@@ -171,16 +161,15 @@ static int act_replace(struct store *store)
 
 static bool has_letter(struct store *store, const char *name, char letter)
 {
-	uint8_t bytes[SIZE], read[SIZE];
+	uint8_t read[SIZE];
 	struct version *v;
 	ssize_t size;
 
 	if (version_load(store, store_refs(store), name, &v))
 		return false;
-	fill_letter(bytes, letter);
 	size = version_read(store, v, 0, read, SIZE);
 	version_put(v);
-	return size == SIZE && memcmp(bytes, read, SIZE) == 0;
+	return size == SIZE && memcmp(letter_content(letter), read, SIZE) == 0;
 }
 
 static void judge_replaced(struct store *store, bool ended)
@@ -314,7 +303,7 @@ static bool begin(const struct fixture *f, const struct play *play,
 		struct store *store = fixture_open(f);
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when it is stopped */
-		stop_before(stop, STOPS_ONCE);
+		stop_before(stop, chosen_pace().once);
 		_exit(play->act(store) ? 1 : 0);
 	}
 	assert_int_equal(waitpid(*pid, &status, WUNTRACED), *pid);
@@ -397,11 +386,13 @@ static bool try_step(const struct play *play, unsigned stop, bool kills)
 
 static void try_all(const struct play *play, size_t count, bool kills)
 {
+	unsigned stride = chosen_pace().stride;
+
 	for (size_t i = 0; i < count; i++) {
-		unsigned stop = STRIDE > 1 ? 1 + kills : 1;
+		unsigned stop = stride > 1 ? 1 + kills : 1;
 
 		while (try_step(&play[i], stop, kills))
-			stop += STRIDE;
+			stop += stride;
 		assert_true(stop > ENOUGH);
 		print_message("%s: %u steps\n", play[i].what, stop - 1);
 	}
@@ -499,12 +490,14 @@ static bool try_collector(unsigned stop, bool kills)
 
 static void what_is_published_while_a_collector_stops_stays(void **state)
 {
+	unsigned stride = chosen_pace().stride;
+
 	(void)state;
 	for (unsigned kills = 0; kills < 2; kills++) {
-		unsigned stop = STRIDE > 1 ? 1 + kills : 1;
+		unsigned stop = stride > 1 ? 1 + kills : 1;
 
 		while (try_collector(stop, kills))
-			stop += STRIDE;
+			stop += stride;
 		assert_true(stop > ENOUGH);
 		print_message("collect: %u steps\n", stop - 1);
 	}
@@ -573,12 +566,14 @@ static bool try_evictor(unsigned stop, bool kills)
 
 static void an_evictor_that_is_stopped_leaves_nothing_half(void **state)
 {
+	unsigned stride = chosen_pace().evictor_stride;
+
 	(void)state;
 	for (unsigned kills = 0; kills < 2; kills++) {
 		unsigned stop = 1;
 
 		while (try_evictor(stop, kills))
-			stop += EVICTOR_STRIDE;
+			stop += stride;
 		assert_true(stop > ENOUGH);
 		print_message("evict: %u steps\n", stop - 1);
 	}
