@@ -31,6 +31,8 @@ set_property(TEST test_store_check test_store_damage test_store_exchange test_st
 # The sanitizers see more of these, and they are long.
 set_property(TEST test_store_check test_store_damage
   APPEND PROPERTY LABELS sanitized)
+# Very many processes, and little memory that is had and freed.
+set_property(TEST test_store_steps APPEND PROPERTY LABELS slow)
 # See tests/CMakeLists.txt.
 set_tests_properties(test_store_steps PROPERTIES COST 150)
 set_tests_properties(test_store_check test_store_damage PROPERTIES COST 50)
