@@ -29,11 +29,7 @@ struct pace chosen_pace(void)
 {
 	if (getenv("TACFS_LONG"))
 		return (struct pace){ 1, 1, false };
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	return (struct pace){ 8, 20, true };
-#else
 	return (struct pace){ 2, 7, true };
-#endif
 }
 
 void stop_before(unsigned number, bool once)

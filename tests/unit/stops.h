@@ -23,7 +23,7 @@ struct pace {
 	bool once;
 };
 
-/* With TACFS_LONG each step; sanitizers make each several times as slow. */
+/* With TACFS_LONG each step. */
 struct pace chosen_pace(void);
 
 #endif
